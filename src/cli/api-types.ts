@@ -28,7 +28,7 @@ export type Reconciliation = Answer<typeof reconciliations.reconcileAnswer> &
 export type ProducerAccount = Reconciliation['totals'];
 export type Comparison = Answer<typeof reconciliations.compareAnswer>;
 
-/** As much of a problem document as is printed; an answer of some other server may lack any of it. */
+/** The printed fields of a problem document; the answer of another server may lack any of them. */
 export interface ApiProblem {
   readonly title?: string;
   readonly detail?: string;

@@ -53,7 +53,7 @@ export function problemInWords(problem: ApiProblem): string {
     : `${words} (${outcomeWords[outcome] ?? harmless(`outcome ${outcome}`)})`;
 }
 
-/** Of a 503. */
+/** The `outcome` of a 503, in words. */
 const outcomeWords: Readonly<Record<string, string>> = {
   none: 'nothing was done',
   unknown: 'outcome unknown: it may have been done',

@@ -14,7 +14,7 @@ import type { Audience } from '../config/settings.ts';
 export interface Command {
   readonly name: string;
   readonly summary: string;
-  /** What follows the name, such as `CODE [options]`. */
+  /** The arguments after the name, such as `CODE [options]`. */
   readonly usage: string;
   readonly options: readonly Option[];
   /** How many arguments beside options it takes. */
@@ -257,7 +257,7 @@ export interface ImportReport {
 }
 
 export interface BackupReport {
-  /** What was acknowledged before is in it. */
+  /** When it began: everything acknowledged before is in it. */
   readonly startedAt: number;
   /** Undefined when links are kept elsewhere. */
   readonly links: number | undefined;

@@ -57,7 +57,7 @@ export interface SeenRequest {
 }
 
 export class FakeApi {
-  /** What the next requests are answered with. */
+  /** Answers the next requests. */
   answer: (request: Request) => Response | Promise<Response> = () => Response.json(link);
   requests: SeenRequest[] = [];
   readonly #server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: request => this.#handle(request) });

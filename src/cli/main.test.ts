@@ -47,7 +47,7 @@ describe('failures', () => {
     ['an error in JSON', () => Response.json({ message: 'no' }, { status: 500 })],
     ['other JSON', () => Response.json({ hello: 'world' })],
     ['a JSON null', () => Response.json(null)],
-  ])('%s from some other server is no crash', async (_name, other) => {
+  ])('%s from another server does not crash the command', async (_name, other) => {
     api.answer = other;
     const { exitCode, stderr } = await api.terse(['show', 'abc1234']);
     expect(exitCode).toBe(1);

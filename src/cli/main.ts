@@ -1,6 +1,6 @@
 /**
  * The command line: finds the command, reads its settings and options, runs it, and turns failures
- * into a message and an exit code. 0 is success, 1 is a refusal by the server, 2 is a wrong command line.
+ * into a message and an exit code. 0 is success, 1 is a rejection by the server, 2 is a wrong command line.
  */
 import { systemClock } from '../base/clock.ts';
 import { closestName } from '../base/did-you-mean.ts';

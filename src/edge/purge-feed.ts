@@ -54,7 +54,7 @@ const pageMax = 500;
 const heldMax = 20_000;
 const findsAtOnce = 8;
 /** The first failure is logged at once; while it lasts, one per this period. */
-const complaintMs = 60_000;
+const logPeriodMs = 60_000;
 const firstVersion = 1;
 
 export class PurgeFeed {
@@ -64,10 +64,10 @@ export class PurgeFeed {
   /** Entries past the cursor that were purged already: a feed returns them again while an earlier one is missing. */
   readonly #purgedSeqs = new Set<number>();
   #cursor = 0;
-  #owesAll = false;
+  #mustPurgeAll = false;
   #held = 0;
   #behindSinceMs: number | undefined;
-  #complainedMs = Number.NEGATIVE_INFINITY;
+  #loggedMs = Number.NEGATIVE_INFINITY;
   #purged = 0;
   #emptied = 0;
   #failures = 0;
@@ -90,15 +90,15 @@ export class PurgeFeed {
 
   start(): void {
     const position = this.#options.position.read();
-    if (position === undefined) this.#owesAll = true;
+    if (position === undefined) this.#mustPurgeAll = true;
     else this.#cursor = position;
     this.#running = this.#work();
   }
 
-  /** Something outside the feed has changed where links lead. */
+  /** Called when something outside the feed has changed where links lead. */
   purgeAll(): void {
     this.#options.position.forget();
-    this.#owesAll = true;
+    this.#mustPurgeAll = true;
   }
 
   /** Ends after the call in flight. The next start does the rest. */
@@ -112,7 +112,7 @@ export class PurgeFeed {
       try {
         const hasMore = await this.#round();
         this.#pauses.reset();
-        this.#complainedMs = Number.NEGATIVE_INFINITY;
+        this.#loggedMs = Number.NEGATIVE_INFINITY;
         if (!hasMore) await this.#pauses.for(this.#pollMs);
       } catch (error) {
         this.#complain(error);
@@ -128,13 +128,13 @@ export class PurgeFeed {
   /** A bounded amount of work; true when there is more. */
   async #round(): Promise<boolean> {
     const { store, clock } = this.#options;
-    if (this.#owesAll) await this.#empty();
+    if (this.#mustPurgeAll) await this.#empty();
     await this.#repeatDue();
     if (this.#held >= heldMax) return false;
     const page = await store.changes(this.#cursor, pageMax);
     // A store that was restored to an earlier time has no such entry yet.
     if (page.gap || page.lastSeq < this.#cursor) {
-      this.#owesAll = true;
+      this.#mustPurgeAll = true;
       return true;
     }
     const fresh = page.changes.filter(({ seq }) => !this.#purgedSeqs.has(seq));
@@ -155,11 +155,11 @@ export class PurgeFeed {
     this.#behindSinceMs ??= clock.monotonicMs();
     // Read first: a change that comes meanwhile has a later position, and is purged once more.
     const { resumeSeq } = await store.changes(Number.MAX_SAFE_INTEGER, 1);
-    this.#owesAll = false;
+    this.#mustPurgeAll = false;
     try {
       await purger.purgeAll?.();
     } catch (error) {
-      this.#owesAll = true;
+      this.#mustPurgeAll = true;
       throw error;
     }
     this.#repeats.length = 0;
@@ -172,7 +172,7 @@ export class PurgeFeed {
       this.#remember({ codes: [], isAll: true, resumeSeq });
       return;
     }
-    // Nothing can be done about earlier changes, but no later one may be missed.
+    // Earlier changes cannot be purged, but no later one may be missed.
     position.write(resumeSeq);
     const advice = new PurgeFailed('what it has of changed links goes when TERSE_EDGE_TTL_S is over');
     onProblem(`the edge ${purger.name} cannot be emptied`, advice);
@@ -190,13 +190,13 @@ export class PurgeFeed {
       if (first.isAll) await purger.purgeAll?.();
       else await this.#purge(first.codes);
       // If a purge of everything was requested meanwhile, nothing counts as done.
-      if (!this.#owesAll) position.write(first.resumeSeq);
+      if (!this.#mustPurgeAll) position.write(first.resumeSeq);
       this.#repeats.shift();
       this.#held -= first.codes.length;
     }
   }
 
-  /** How many of them had anything to purge. */
+  /** Returns how many of them had to be purged. */
   async #purge(codes: readonly string[]): Promise<number> {
     const { purger } = this.#options;
     const changed = await this.#changed(codes);
@@ -205,7 +205,7 @@ export class PurgeFeed {
     return changed.length;
   }
 
-  /** Without links in their first version: they are in the feed because they are new, and never led elsewhere. */
+  /** Leaves out links in their first version: they are in the feed because they are new, and never led elsewhere. */
   async #changed(codes: readonly string[]): Promise<string[]> {
     const isChanged: boolean[] = [];
     await inParallel(codes.length, findsAtOnce, async index => {
@@ -218,8 +218,8 @@ export class PurgeFeed {
   #complain(error: unknown): void {
     const { purger, clock, onProblem } = this.#options;
     this.#failures += 1;
-    if (clock.monotonicMs() - this.#complainedMs < complaintMs) return;
-    this.#complainedMs = clock.monotonicMs();
+    if (clock.monotonicMs() - this.#loggedMs < logPeriodMs) return;
+    this.#loggedMs = clock.monotonicMs();
     onProblem(`changes cannot be purged from the edge ${purger.name}`, error);
   }
 }

@@ -15,7 +15,7 @@ import { PurgeFeed } from './purge-feed.ts';
 import type { Purger } from './purger.ts';
 
 export interface Purging {
-  /** A change other than to a link has changed where links lead. */
+  /** Called when something other than a change of a link has changed where links lead. */
   purgeAll(): void;
   metrics(): Metric[];
   stop(): Promise<void>;

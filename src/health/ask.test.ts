@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { ManualClock, yieldToEventLoop } from '../base/clock.ts';
-import { createAsk, type ExchangeRequest, SilentDestination } from './ask.ts';
-import { isFailure, type Outcome, type Silence } from './health.ts';
+import { createAsk, type ExchangeRequest, NoAnswer } from './ask.ts';
+import { isFailure, type NoAnswerReason, type Outcome } from './health.ts';
 
 let clock: ManualClock;
 let names: Record<string, readonly string[]>;
@@ -28,7 +28,7 @@ const ask = (url: string): Promise<Outcome> =>
     clock,
   })(url);
 
-const silent = (reason: Silence): Outcome => ({ kind: 'silent', reason });
+const unanswered = (reason: NoAnswerReason): Outcome => ({ kind: 'unanswered', reason });
 const answered = (status: number): Outcome => ({ kind: 'answered', status });
 const asked = (): string[] => requests.map(({ method, address }) => `${method} ${address}`);
 
@@ -50,7 +50,7 @@ describe('a destination', () => {
       names['example.com'] = ['127.0.0.1'];
       return 404;
     };
-    expect(await ask('https://example.com/')).toEqual(silent('not_public'));
+    expect(await ask('https://example.com/')).toEqual(unanswered('not_public'));
     expect(asked()).toEqual(['HEAD 93.184.216.34']);
   });
 
@@ -61,7 +61,7 @@ describe('a destination', () => {
     ['an address through NAT64 that is private', ['64:ff9b::10.0.0.1']],
   ])('that resolves to %s is not asked', async (_what, addresses) => {
     names['example.com'] = addresses;
-    expect(await ask('http://example.com/')).toEqual(silent('not_public'));
+    expect(await ask('http://example.com/')).toEqual(unanswered('not_public'));
     expect(requests).toEqual([]);
   });
 
@@ -74,19 +74,19 @@ describe('a destination', () => {
     'http://169.254.169.254/latest/meta-data/',
     'http://[fd00::1]/',
   ])('%s is not asked, however it is written', async url => {
-    expect(await ask(url)).toEqual(silent('not_public'));
+    expect(await ask(url)).toEqual(unanswered('not_public'));
     expect(requests).toEqual([]);
   });
 
   test('whose name does not resolve is distinguished from one that is not public', async () => {
-    expect(await ask('https://gone.example/')).toEqual(silent('no_such_name'));
+    expect(await ask('https://gone.example/')).toEqual(unanswered('no_such_name'));
     names['empty.example'] = [];
-    expect(await ask('https://empty.example/')).toEqual(silent('no_such_name'));
+    expect(await ask('https://empty.example/')).toEqual(unanswered('no_such_name'));
   });
 
   test('that is no web address is not requested', async () => {
-    expect(await ask('ftp://example.com/')).toEqual(silent('no_http'));
-    expect(await ask('nonsense')).toEqual(silent('no_http'));
+    expect(await ask('ftp://example.com/')).toEqual(unanswered('no_http'));
+    expect(await ask('nonsense')).toEqual(unanswered('no_http'));
     expect(requests).toEqual([]);
   });
 });
@@ -109,15 +109,15 @@ describe('HEAD, then GET', () => {
 
   test('a server that closes the connection on HEAD is tried with GET; one that cannot be reached is not', async () => {
     answer = async ({ method }) => {
-      if (method === 'HEAD') throw new SilentDestination('no_http');
+      if (method === 'HEAD') throw new NoAnswer('no_http');
       return 200;
     };
     expect(await ask('https://example.com/')).toEqual(answered(200));
     requests = [];
     answer = async () => {
-      throw new SilentDestination('no_connection');
+      throw new NoAnswer('no_connection');
     };
-    expect(await ask('https://example.com/')).toEqual(silent('no_connection'));
+    expect(await ask('https://example.com/')).toEqual(unanswered('no_connection'));
     expect(requests).toHaveLength(1);
   });
 });
@@ -130,7 +130,7 @@ describe('the timeout of two seconds', () => {
     clock.advance(1_999);
     expect(requests[0]?.signal.aborted).toBe(false);
     clock.advance(1);
-    expect(await outcome).toEqual(silent('too_slow'));
+    expect(await outcome).toEqual(unanswered('too_slow'));
     expect(requests[0]?.signal.aborted).toBe(true);
   });
 
@@ -139,7 +139,7 @@ describe('the timeout of two seconds', () => {
     const outcome = never('https://example.com/');
     await yieldToEventLoop();
     clock.advance(2_000);
-    expect(await outcome).toEqual(silent('too_slow'));
+    expect(await outcome).toEqual(unanswered('too_slow'));
   });
 });
 
@@ -148,5 +148,5 @@ test('gone and broken is failing; a server that forbids, throttles or redirects 
     expect([status, isFailure(answered(status))]).toEqual([status, true]);
   for (const status of [200, 301, 401, 403, 405, 429, 451])
     expect([status, isFailure(answered(status))]).toEqual([status, false]);
-  expect(isFailure(silent('too_slow'))).toBe(true);
+  expect(isFailure(unanswered('too_slow'))).toBe(true);
 });

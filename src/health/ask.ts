@@ -5,15 +5,15 @@
  *   HEAD, and GET where HEAD is not understood → the status, and nothing behind it
  *
  * The address that was checked is the address that is connected to, so a name that resolves differently a moment later
- * (DNS rebinding) gains nothing. No redirect is followed, no response body is read, and everything has to fit into two
- * seconds.
+ * (DNS rebinding) gains nothing. No redirect is followed, no response body is read, and everything must finish within
+ * two seconds.
  */
 import { connect, isIPv4, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { createTrust } from '../base/addresses.ts';
 import type { Clock } from '../base/clock.ts';
 import { withinDeadline } from '../base/deadline.ts';
-import { isFailure, type Outcome, type Silence } from './health.ts';
+import { isFailure, type NoAnswerReason, type Outcome } from './health.ts';
 
 export interface AskOptions {
   /** All addresses of a name. */
@@ -39,9 +39,9 @@ export function createAsk({ resolve, exchange, clock, mayConnectTo = isPublicAdd
   const addressOf = async (hostname: string): Promise<string> => {
     const literal = /^\[(.+)\]$/.exec(hostname)?.[1] ?? (/^[\d.]+$/.test(hostname) ? hostname : undefined);
     const addresses = literal === undefined ? await resolve(hostname) : [literal];
-    if (addresses.length === 0) throw new SilentDestination('no_such_name');
+    if (addresses.length === 0) throw new NoAnswer('no_such_name');
     // One non-public address among others is an attack or a mistake; both are refused.
-    if (!addresses.every(mayConnectTo)) throw new SilentDestination('not_public');
+    if (!addresses.every(mayConnectTo)) throw new NoAnswer('not_public');
     return addresses.find(address => !address.includes(':')) ?? addresses[0]!;
   };
 
@@ -49,14 +49,14 @@ export function createAsk({ resolve, exchange, clock, mayConnectTo = isPublicAdd
     const ending = new AbortController();
     const work = addressOf(url.hostname)
       .catch(error => {
-        throw error instanceof SilentDestination ? error : new SilentDestination('no_such_name');
+        throw error instanceof NoAnswer ? error : new NoAnswer('no_such_name');
       })
       .then(address => exchange({ url, address, method, signal: ending.signal }));
     try {
-      const tooSlow = () => new SilentDestination('too_slow');
+      const tooSlow = () => new NoAnswer('too_slow');
       return { kind: 'answered', status: await withinDeadline(clock, askMaxMs, work, tooSlow) };
     } catch (error) {
-      return { kind: 'silent', reason: reasonOf(error) };
+      return { kind: 'unanswered', reason: reasonOf(error) };
     } finally {
       ending.abort();
     }
@@ -64,14 +64,14 @@ export function createAsk({ resolve, exchange, clock, mayConnectTo = isPublicAdd
 
   return async longUrl => {
     const url = URL.parse(longUrl);
-    if (url === null || !/^https?:$/.test(url.protocol)) return { kind: 'silent', reason: 'no_http' };
+    if (url === null || !/^https?:$/.test(url.protocol)) return { kind: 'unanswered', reason: 'no_http' };
     const outcome = await once(url, 'HEAD');
     return misunderstands(outcome) ? once(url, 'GET') : outcome;
   };
 }
 
-const reasonOf = (error: unknown): Silence =>
-  error instanceof SilentDestination ? error.reason : 'no_connection';
+const reasonOf = (error: unknown): NoAnswerReason =>
+  error instanceof NoAnswer ? error.reason : 'no_connection';
 
 /**
  * Which addresses of the Internet a check may connect to. Everything else is a private network, and may be ours: a
@@ -123,14 +123,14 @@ export interface ExchangeRequest {
   readonly signal: AbortSignal;
 }
 
-/** Resolves to the status, or throws a `SilentDestination`. */
+/** Resolves to the status, or throws a `NoAnswer`. */
 export type Exchange = (request: ExchangeRequest) => Promise<number>;
 
-export class SilentDestination extends Error {
-  override readonly name = 'SilentDestination';
-  readonly reason: Silence;
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer';
+  readonly reason: NoAnswerReason;
 
-  constructor(reason: Silence) {
+  constructor(reason: NoAnswerReason) {
     super(reason);
     this.reason = reason;
   }
@@ -156,7 +156,7 @@ export function createExchange({ userAgent, ca }: ExchangeOptions): Exchange {
         socket.destroy();
         settle();
       };
-      const fail = (reason: Silence): void => end(() => reject(new SilentDestination(reason)));
+      const fail = (reason: NoAnswerReason): void => end(() => reject(new NoAnswer(reason)));
       const onAbort = (): void => fail('too_slow');
       signal.addEventListener('abort', onAbort);
       socket.on(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {

@@ -5,8 +5,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { createExchange, readStatus, SilentDestination } from './ask.ts';
-import type { Silence } from './health.ts';
+import { createExchange, NoAnswer, readStatus } from './ask.ts';
+import type { NoAnswerReason } from './health.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'terse-exchange-'));
 const stops: (() => void)[] = [];
@@ -59,7 +59,7 @@ async function exchanged({ port, scheme = 'http', host = 'shop.example', path = 
       signal: signal ?? AbortSignal.timeout(10_000),
     });
   } catch (error) {
-    if (error instanceof SilentDestination) return error.reason;
+    if (error instanceof NoAnswer) return error.reason;
     throw error;
   }
 }
@@ -86,7 +86,7 @@ describe('a request', () => {
 });
 
 describe('no response', () => {
-  const cases: [string, Silence, string | readonly string[], boolean][] = [
+  const cases: [string, NoAnswerReason, string | readonly string[], boolean][] = [
     ['another protocol', 'no_http', 'SSH-2.0-OpenSSH_9.2\r\n', false],
     ['an end before an answer', 'no_http', '', true],
     ['half a line and an end', 'no_http', 'HTTP/1.1 2', true],
@@ -180,7 +180,7 @@ test.each([
   'HTTP/1.1 101 Switching Protocols\r\n\r\n',
   `HTTP/1.1 200 ${'x'.repeat(10_000)}`,
   '\n',
-])('%j is no answer', text => {
+])('%j is not an answer', text => {
   expect(readStatus(text)).toEqual({ kind: 'nonsense' });
 });
 

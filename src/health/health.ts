@@ -11,7 +11,7 @@ import { createRecordChanges } from '../records/change-records.ts';
 import { put, type RecordKind, type RecordStore } from '../records/record-store.ts';
 
 /** Why there was no answer: the name, the address, the connection, the certificate, the timeout, or HTTP. */
-export const silences = [
+export const noAnswerReasons = [
   'no_such_name',
   'not_public',
   'no_connection',
@@ -19,11 +19,11 @@ export const silences = [
   'too_slow',
   'no_http',
 ] as const;
-export type Silence = (typeof silences)[number];
+export type NoAnswerReason = (typeof noAnswerReasons)[number];
 
 export type Outcome =
   | { readonly kind: 'answered'; readonly status: number }
-  | { readonly kind: 'silent'; readonly reason: Silence };
+  | { readonly kind: 'unanswered'; readonly reason: NoAnswerReason };
 
 export interface HealthRecord {
   readonly code: string;
@@ -34,17 +34,18 @@ export interface HealthRecord {
   readonly failingSince: number | null;
   /** The status of the response; null when there was none. */
   readonly httpStatus: number | null;
-  readonly reason: Silence | null;
+  readonly reason: NoAnswerReason | null;
 }
 
 export const destinationOf = (longUrl: string): string =>
   createHash('sha256').update(longUrl).digest('base64url').slice(0, 22);
 
 /**
- * Gone, or broken. A server that asks for a password, forbids robots, throttles or redirects is up.
+ * Whether a destination is gone or broken. A server that asks for a password, forbids robots, throttles or redirects is
+ * up.
  */
 export const isFailure = (outcome: Outcome): boolean =>
-  outcome.kind === 'silent' || outcome.status === 404 || outcome.status === 410 || outcome.status >= 500;
+  outcome.kind === 'unanswered' || outcome.status === 404 || outcome.status === 410 || outcome.status >= 500;
 
 export function recordOf(
   { code, longUrl }: Pick<Link, 'code' | 'longUrl'>,
@@ -60,11 +61,11 @@ export function recordOf(
     checkedAt: now,
     failingSince: isFailure(outcome) ? (failedBefore ?? now) : null,
     httpStatus: outcome.kind === 'answered' ? outcome.status : null,
-    reason: outcome.kind === 'silent' ? outcome.reason : null,
+    reason: outcome.kind === 'unanswered' ? outcome.reason : null,
   };
 }
 
-/** Stores the results of checks, and whose turn it is to check. */
+/** Stores the results of checks, and which process has the turn to check. */
 export interface HealthStore {
   /** One per code, in their order; undefined where nothing is known. */
   find(codes: readonly string[]): Promise<(HealthRecord | undefined)[]>;
@@ -90,10 +91,9 @@ export interface WalkPosition {
 const walkStart: WalkPosition = { roundAt: 0, cursor: null };
 
 /**
- * The results of checks, and whose turn it is to check, as records: all processes of an installation share them.
+ * The results of checks, and the turn to check, as records that all processes of an installation share.
  * `store.conformance.ts` defines the contract.
  */
-
 export const linkHealthKind: RecordKind<HealthRecord & { readonly keptUntil: number }, never> = {
   name: 'link-health',
   key: ({ code }) => code,

@@ -54,7 +54,7 @@ async function start({ config, runner, userAgent }: LinkHealthSettings): Promise
     }),
     runner,
     roundMs: config.linkHealthHours * hourMs,
-    asksPerS: config.linkHealthRate,
+    checksPerS: config.linkHealthRate,
     clock: systemClock,
     onProblem: error =>
       tell({ kind: 'problem', detail: error instanceof Error ? error.message : String(error) }),

@@ -25,7 +25,7 @@ export interface LinkHealth {
 export interface LinkHealthOptions {
   readonly config: Pick<Config, 'linkHealth' | 'baseUrl'> & LinkHealthSettings['config'];
   readonly version: string;
-  /** Whether this process does the checks, when it is its turn. */
+  /** Whether this process does the checks when it has the turn. */
   readonly isOurs: boolean;
   readonly store: HealthStore;
   readonly random: Random;

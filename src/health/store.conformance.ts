@@ -1,4 +1,4 @@
-/** What every store of results promises; each driver runs it against the real engine. */
+/** The contract of a store of results; each driver runs it against the real engine. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { HealthRecord, HealthStore } from './health.ts';
 

@@ -5,7 +5,7 @@ import { systemRandom } from '../base/random.ts';
 import { createHealthStore } from './health.ts';
 import { healthStoreConformance } from './store.conformance.ts';
 
-// Its results are of an earlier time, and kept for a minute.
+// The results have an earlier time, and are kept for a minute.
 const then = { now: () => Date.UTC(2026, 5, 1) };
 
 onEveryRecordEngine('results of checks', (engine, open) =>

@@ -59,7 +59,7 @@ function walkerOver(links: readonly Link[], more: Partial<WalkerOptions> = {}): 
     },
     runner: 'this one',
     roundMs,
-    asksPerS: 1_000,
+    checksPerS: 1_000,
     clock,
     onProblem: error => problems.push(error),
     ...more,
@@ -117,7 +117,7 @@ describe('a round', () => {
     ]);
     clock.pass(roundMs);
     const secondAt = clock.now();
-    outcomes.set(url, { kind: 'silent', reason: 'no_such_name' });
+    outcomes.set(url, { kind: 'unanswered', reason: 'no_such_name' });
     await round(walker);
     expect(await store.find(['one'])).toMatchObject([
       { failingSince: firstAt, checkedAt: secondAt, httpStatus: null, reason: 'no_such_name' },
@@ -146,7 +146,7 @@ describe('politeness', () => {
     await round(
       walkerOver(
         linksTo(50, n => `host${n}.example`),
-        { asksPerS: 5 },
+        { checksPerS: 5 },
       ),
     );
     expect(asked.at(-1)!.atMs).toBeGreaterThanOrEqual((49 / 5) * 1_000 - 1);
@@ -192,13 +192,13 @@ describe('several processes', () => {
           clock.pass(500);
           asked.push({ url, atMs: clock.monotonicMs() });
           if (asked.length === 99) expect(await second.step()).toBeGreaterThan(0);
-          return { kind: 'silent', reason: 'too_slow' };
+          return { kind: 'unanswered', reason: 'too_slow' };
         },
       },
     );
     const second = walkerOver(
       linksTo(100, () => 'busy.example'),
-      { runner: 'another', asksPerS: 1 },
+      { runner: 'another', checksPerS: 1 },
     );
     const startMs = clock.monotonicMs();
     await first.step();

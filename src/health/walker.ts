@@ -27,13 +27,13 @@ export interface WalkerOptions {
   readonly runner: string;
   /** From the start of a round to the next; longer when there are more links than can be checked in it. */
   readonly roundMs: number;
-  readonly asksPerS: number;
+  readonly checksPerS: number;
   readonly clock: Clock;
   readonly onProblem: (error: unknown) => void;
   readonly onPage?: (counts: WalkerCounts) => void;
 }
 
-/** Since the start; monotonic. */
+/** Counts since the start. */
 export interface WalkerCounts {
   readonly answered: number;
   readonly failing: number;
@@ -130,7 +130,7 @@ export class HealthWalker {
     if (records.length > 0) await store.save(records, clock.now(), keptRounds * roundMs);
   }
 
-  /** A page with many links to one host takes long. If the turn is lost anyway, two processes check the same once. */
+  /** Renews the turn during a page, because one with many links to one host takes long. If it is lost, links may be checked twice. */
   async #keepTurn(): Promise<void> {
     const { store, runner, clock } = this.#options;
     if (clock.monotonicMs() - this.#renewedMs < renewPeriodMs) return;
@@ -139,10 +139,10 @@ export class HealthWalker {
   }
 
   async #ask(link: Link, before: HealthRecord | undefined): Promise<HealthRecord> {
-    const { ask, asksPerS, clock } = this.#options;
+    const { ask, checksPerS, clock } = this.#options;
     const nowMs = clock.monotonicMs();
     const waitMs = Math.max(0, this.#nextAskMs - nowMs);
-    this.#nextAskMs = nowMs + waitMs + 1_000 / asksPerS;
+    this.#nextAskMs = nowMs + waitMs + 1_000 / checksPerS;
     if (waitMs > 0) await sleep(clock, waitMs);
     return recordOf(link, await ask(link.longUrl), before, clock.now());
   }

@@ -9,7 +9,7 @@ import { codePattern } from '../links/link.ts';
 import { isoTime } from './link-view.ts';
 import { expiresAt, text, time, upTo, wholeNumber } from './schemas.ts';
 
-/** Pragmatic: accepts what mail servers accept in practice, so that typos are caught and nothing odd is stored. */
+/** Accepts the addresses that mail servers accept in practice, not all that the RFC allows, to catch typos. */
 const emailPattern = /^[\w.%+-]{1,64}@([0-9A-Za-z-]{1,63}\.){1,4}[\w-]{2,24}$/;
 
 /** Maximum lengths of a mailbox name and a domain, by RFC 5321. */
@@ -37,7 +37,7 @@ const scopeList = z
 const accountId = upTo(64).regex(codePattern).meta({ description: 'The `id` of an account.' });
 const reason = text(1, 500).optional().meta({ description: 'Why; stored in the audit log.' });
 
-/** A credential of the wrong type is a wrong credential, so only the handler checks it. */
+/** Accepts any type: the handler rejects a credential of the wrong type like any other wrong one. */
 const credential = (description: string) => z.unknown().meta({ type: 'string', description });
 
 export const keyBody = z.strictObject({

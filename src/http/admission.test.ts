@@ -13,15 +13,15 @@ const crowd = (admission: Admission, count: number) =>
   Array.from({ length: Math.min(count, Math.ceil(admission.limit)) }, () => admission.begin(here));
 const refusal = 'Too many requests';
 
-/** An interval with this many requests, all of which take longer than they should. */
-function crawl(admission: Admission, clock: ManualClock, count: number): void {
+/** An interval in which this many requests are all slow. */
+function allSlow(admission: Admission, clock: ManualClock, count: number): void {
   const ends = crowd(admission, count);
   clock.advance(400);
   for (const admitted of ends) admitted.end(true);
 }
 
-/** An interval in which the others are as slow, but one is answered at once. */
-function mixed(admission: Admission, clock: ManualClock, count: number): void {
+/** An interval in which this many requests are slow, but one is answered at once. */
+function oneQuick(admission: Admission, clock: ManualClock, count: number): void {
   const ends = crowd(admission, count);
   clock.advance(400);
   admission.begin(here).end(true);
@@ -38,17 +38,17 @@ test('a burst is admitted up to the maximum', () => {
 
 test('while even the quickest answers are slow, the limit falls, but never to zero', () => {
   const { admission, clock } = start(4_000);
-  crawl(admission, clock, 1_000);
+  allSlow(admission, clock, 1_000);
   expect(admission.limit).toBe(700);
-  crawl(admission, clock, 700);
+  allSlow(admission, clock, 700);
   expect(admission.limit).toBeCloseTo(490);
-  for (let moment = 0; moment < 50; moment += 1) crawl(admission, clock, 500);
+  for (let moment = 0; moment < 50; moment += 1) allSlow(admission, clock, 500);
   expect(admission.limit).toBe(256);
 });
 
 test('one quick answer in an interval shows that overload is not what makes the others slow', () => {
   const { admission, clock } = start(4_000);
-  for (let moment = 0; moment < 20; moment += 1) mixed(admission, clock, 1_000);
+  for (let moment = 0; moment < 20; moment += 1) oneQuick(admission, clock, 1_000);
   expect(admission.limit).toBe(4_000);
 });
 
@@ -61,9 +61,9 @@ test('quick rejections do not count as quick answers', () => {
   expect(admission.limit).toBeCloseTo(700.7);
 });
 
-test('when answers are quick again, all is let in again', () => {
+test('when answers are quick again, the limit rises to its maximum', () => {
   const { admission, clock } = start(4_000);
-  for (let moment = 0; moment < 50; moment += 1) crawl(admission, clock, 1_000);
+  for (let moment = 0; moment < 50; moment += 1) allSlow(admission, clock, 1_000);
   for (let moment = 0; moment < 30; moment += 1) {
     clock.advance(200);
     admission.begin(here).end(true);
@@ -73,7 +73,7 @@ test('when answers are quick again, all is let in again', () => {
 
 test('a configured limit below the usual minimum is respected', () => {
   const { admission, clock } = start(1);
-  for (let moment = 0; moment < 10; moment += 1) crawl(admission, clock, 1);
+  for (let moment = 0; moment < 10; moment += 1) allSlow(admission, clock, 1);
   expect(admission.limit).toBe(1);
 });
 
@@ -86,7 +86,7 @@ test('one network has its share, and leaves the rest to others', () => {
   admission.begin(here);
 });
 
-test('of IPv6, a /48 has a share as well as each /64 in it', () => {
+test('an IPv6 /48 has a share, as does each /64 in it', () => {
   const { admission } = start(100, 50);
   const inSite = (host: string) => admission.begin({ host, site: '2001:db8:1::/48' });
   for (let index = 0; index < 75; index += 1) inSite(`2001:db8:1:${index}::/64`);
@@ -94,7 +94,7 @@ test('of IPv6, a /48 has a share as well as each /64 in it', () => {
   admission.begin({ host: '2001:db8:2::/64', site: '2001:db8:2::/48' });
 });
 
-test('a request that waits for its client takes no place, and its wait is no slowness', () => {
+test('a request that waits for its client takes no slot, and its wait does not count as slowness', () => {
   const { admission, clock } = start(2);
   const waiting = crowd(admission, 2);
   for (const admitted of waiting) admitted.pause();

@@ -32,11 +32,11 @@ export interface Admitted {
 
 /** Far below the timeout of any client, far above what a request takes by itself. */
 const slowMs = 150;
-const momentMs = 200;
-/** This few requests cannot be what makes answers slow. */
+const intervalMs = 200;
+/** So few requests cannot be the cause of slow answers. */
 const limitMin = 256;
-const lessFactor = 0.7;
-const moreFactor = 1.3;
+const decreaseFactor = 0.7;
+const increaseFactor = 1.3;
 
 export class Admission {
   readonly #inFlightMax: number;
@@ -54,7 +54,7 @@ export class Admission {
     this.#limit = inFlightMax;
     this.#clock = clock;
     this.#places = new AddressPlaces(sharePercent);
-    this.#endsAtMs = clock.monotonicMs() + momentMs;
+    this.#endsAtMs = clock.monotonicMs() + intervalMs;
   }
 
   get limit(): number {
@@ -72,7 +72,7 @@ export class Admission {
     return admitted;
   }
 
-  /** A request begins, or ends, to take a slot. */
+  /** Called when a request starts or stops taking a slot. */
   count(change: 1 | -1): void {
     this.#inFlight += change;
     if (this.#inFlight > this.#most) this.#most = this.#inFlight;
@@ -91,12 +91,12 @@ export class Admission {
       // Start from the actual number: a limit far above it would take many intervals to come down.
       this.#limit = Math.max(
         Math.min(limitMin, this.#inFlightMax),
-        Math.min(this.#limit, this.#most) * lessFactor,
+        Math.min(this.#limit, this.#most) * decreaseFactor,
       );
-    } else this.#limit = Math.min(this.#inFlightMax, this.#limit * moreFactor);
+    } else this.#limit = Math.min(this.#inFlightMax, this.#limit * increaseFactor);
     this.#quickestMs = Number.POSITIVE_INFINITY;
     this.#most = 0;
-    this.#endsAtMs = nowMs + momentMs;
+    this.#endsAtMs = nowMs + intervalMs;
   }
 }
 

@@ -14,7 +14,7 @@ const seen = (request: Pick<RoutedRequest, 'method' | 'url' | 'headers'>) => ({
   keys: new Set(request.headers.keys()),
 });
 
-test('a request shows the same as the platform’s own', async () => {
+test('a request has the same properties as the platform’s own', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom('POST', 'PUT', 'PATCH', 'DELETE', 'GET', 'BREW'),
@@ -41,7 +41,7 @@ test('a request shows the same as the platform’s own', async () => {
   );
 });
 
-test('a body that arrives later is read as it comes', async () => {
+test('a body that arrives later is read as it arrives', async () => {
   const stream = new Response('later').body!;
   const line = { method: 'POST', path: '/', query: '', isOldVersion: false };
   const request = new RoutedRequest(

@@ -1,6 +1,6 @@
 /**
  * A request as the routes of the API see it: the part of the platform's `Request` that they use, which a `Request`
- * has as well. Making one of those for each request cost a create more than parsing and validating its body.
+ * also has. For a create, making a `Request` took longer than parsing and validating the body.
  */
 import type { WireRequest } from './wire/wire-request.ts';
 

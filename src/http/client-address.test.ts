@@ -7,12 +7,12 @@ const forwarded = (value?: string): Headers =>
   new Headers(value === undefined ? {} : { 'X-Forwarded-For': value });
 
 describe('client address', () => {
-  test('without trusted proxies nobody is believed', () => {
+  test('without trusted proxies, forwarding headers are ignored', () => {
     expect(createClientAddress([])('203.0.113.9', forwarded('198.51.100.1'))).toBe('203.0.113.9');
   });
 
   test.each<[string, string, string | undefined, string]>([
-    ['a stranger is not believed', '203.0.113.9', '198.51.100.1', '203.0.113.9'],
+    ['an untrusted peer is ignored', '203.0.113.9', '198.51.100.1', '203.0.113.9'],
     ['a trusted proxy is', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
     ['what the visitor wrote before it is not', '10.0.0.1', '1.1.1.1, 198.51.100.1', '198.51.100.1'],
     ['a chain of trusted proxies is followed', '10.0.0.1', '198.51.100.1, 10.0.0.7', '198.51.100.1'],
@@ -79,7 +79,7 @@ describe('the visitor of a link', () => {
     expect(visitorOf(requestWith(headers))).toBe(visitorOf(request));
   });
 
-  test('is another one for each connection that began with the same headers', () => {
+  test('is a separate one for each connection, even with the same headers', () => {
     const headers = new Fields(['user-agent', 'purpose'], ['agent', 'prefetch']);
     const visitors = ['192.0.2.1', '192.0.2.2'].map(address =>
       visitorOf(new WireRequest(line, headers.again(), { address })),
@@ -90,7 +90,7 @@ describe('the visitor of a link', () => {
     ]);
   });
 
-  test('has empty texts for headers that are missing', () => {
+  test('has empty strings for missing headers', () => {
     expect(visitorOf(requestWith(new Fields([], [])))).toMatchObject({
       agent: '',
       referrer: '',

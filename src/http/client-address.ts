@@ -43,12 +43,12 @@ function addressIn(hop: string): string | undefined {
 export type VisitorOf = (request: Pick<WireRequest, 'headers' | 'peer'>) => ConnectionVisitor;
 
 /**
- * The visitor of a link: address, agent, referrer, language. Computed once for as long as a connection sends the same headers,
- * since all of it depends only on them and on the peer.
+ * The visitor of a link: address, agent, referrer, language. Cached while a connection repeats its headers, because it
+ * depends only on them and on the peer.
  */
 export function createVisitors(clientAddress: ClientAddress): VisitorOf {
   return ({ headers, peer }) => {
-    // Only visits of links leave something here.
+    // Nothing else is ever stored in `memo`.
     if (headers.memo !== undefined) return headers.memo as ConnectionVisitor;
     const { agent, referrer, flags, language } = describedBy(headers);
     const address = clientAddress(peer.address, headers);

@@ -1,6 +1,6 @@
 /**
  * From a request to a route's answer: authenticates the caller, validates the input, then runs the route itself. Every
- * refusal and every fault is sent as problem+json; of a fault the caller learns only that it happened.
+ * rejection and every fault is answered with problem+json, which reveals no details of a fault.
  */
 import type { Actor } from '../accounts/account.ts';
 import { notDone, Problem } from '../base/errors.ts';
@@ -27,7 +27,7 @@ export interface DispatchOptions {
   readonly limits: LimitGuard | undefined;
   /** The visitor's address, behind the proxies that are trusted. */
   readonly addressOf: (request: ApiRequest) => string;
-  /** Begins to follow a request: its id, and the observers of its outcome. */
+  /** Starts observing a request. */
   readonly watch: (request: ApiRequest) => RequestWatch;
 }
 
@@ -53,11 +53,11 @@ export function dispatcher(routes: readonly Route[], options: DispatchOptions): 
   };
 }
 
-/** A request, and what its steps share. The steps are functions of it: a closure for each would be made for each request. */
+/** A request and the state that its steps share. The steps take it as an argument, so no request needs closures. */
 interface Call {
   /** Undefined for a method without a route. */
   readonly route: Route | undefined;
-  /** The methods that the path has. */
+  /** The methods of the path, for the header `Allow`. */
   readonly allowed: string;
   readonly request: ApiRequest;
   readonly options: DispatchOptions;
@@ -95,7 +95,7 @@ function refuse(error: unknown, call: Call): Reply {
   }
 }
 
-/** Whatever fails before the route itself has changed nothing. */
+/** A failure before the route itself runs has changed nothing. */
 const run = (call: RoutedCall): NowOrLater<Reply> => settling(identified, runAs, notDone, call);
 
 const identified = ({ route, request, options }: RoutedCall): NowOrLater<Actor> =>
@@ -112,15 +112,15 @@ function runAs(actor: Actor, call: RoutedCall): NowOrLater<Reply> {
   );
 }
 
-/** The call of a known caller, with the input of its route. */
-interface Performance extends Pick<RoutedCall, 'route' | 'spelling'> {
+/** A call whose caller is known, with the input of its route. */
+interface PreparedCall extends Pick<RoutedCall, 'route' | 'spelling'> {
   readonly input: Parameters<Route['handle']>[0] & { body: unknown };
   readonly spend: ((cost: number) => Promise<void>) | undefined;
-  /** Of the budget for bodies. */
+  /** Its part of the body budget. */
   readonly share: BodyShare | undefined;
 }
 
-function perform(call: RoutedCall, actor: Actor, spend: Performance['spend']): NowOrLater<Reply> {
+function perform(call: RoutedCall, actor: Actor, spend: PreparedCall['spend']): NowOrLater<Reply> {
   const { route, request, spelling, options } = call;
   const input = {
     actor,
@@ -138,33 +138,33 @@ function perform(call: RoutedCall, actor: Actor, spend: Performance['spend']): N
   return settling(handleBody, releaseAfter, releaseAfterFailure, { route, spelling, input, spend, share });
 }
 
-function handleBody(performance: Performance): NowOrLater<Reply> {
-  const { route, input, share } = performance;
+function handleBody(prepared: PreparedCall): NowOrLater<Reply> {
+  const { route, input, share } = prepared;
   const { bytesMax, anonymousBytesMax = bytesMax } = route.body!;
   const bodyMaxBytes = input.actor.kind === 'anonymous' ? anonymousBytesMax : bytesMax;
-  return following(readJson(input.request, { bodyMaxBytes, share: share! }), handleGiven, performance);
+  return following(readJson(input.request, { bodyMaxBytes, share: share! }), handleGiven, prepared);
 }
 
-function handleGiven(given: unknown, performance: Performance): NowOrLater<Reply> {
-  const { route, spelling, input } = performance;
+function handleGiven(given: unknown, prepared: PreparedCall): NowOrLater<Reply> {
+  const { route, spelling, input } = prepared;
   const { schema } = route.body!;
   input.body = validated(schema, spelling.canonical(given, schema), 'invalid_request');
-  return handle(performance);
+  return handle(prepared);
 }
 
-function handle({ route, input, spend }: Performance): NowOrLater<Reply> {
+function handle({ route, input, spend }: PreparedCall): NowOrLater<Reply> {
   if (spend === undefined) return route.handle(input);
   return spend(route.limitCost?.(input) ?? 1)
     .catch(notDone)
     .then(() => route.handle(input));
 }
 
-function releaseAfter(reply: Reply, { share }: Performance): Reply {
+function releaseAfter(reply: Reply, { share }: PreparedCall): Reply {
   share?.release();
   return reply;
 }
 
-function releaseAfterFailure(error: unknown, { share }: Performance): never {
+function releaseAfterFailure(error: unknown, { share }: PreparedCall): never {
   share?.release();
   throw error;
 }
@@ -172,7 +172,7 @@ function releaseAfterFailure(error: unknown, { share }: Performance): never {
 const inItsSpelling = (reply: Reply, { route, spelling }: RoutedCall): NowOrLater<Reply> =>
   spelling.isForeign ? respelled(reply, route, spelling) : reply;
 
-/** The same answer under the names that the client uses. What is streamed has one spelling. */
+/** The answer with the client's names of fields. Streamed answers are not renamed. */
 async function respelled(response: Reply, route: Route, spelling: RequestSpelling): Promise<Reply> {
   const isJson = response.headers.get('content-type') === jsonMediaType;
   if (!isJson || isSpelled(response)) return response;
@@ -194,7 +194,7 @@ function paramsOf(request: ApiRequest): Readonly<Record<string, string>> {
 function queryOf(request: ApiRequest): Record<string, string> {
   const query: [string, string][] = [];
   const seen = new Set<string>();
-  // With its question mark, because only the first one is dropped.
+  // URLSearchParams drops a leading question mark, and the query may begin with one of its own.
   for (const [name, value] of new URLSearchParams(`?${queryTextOf(request.url)}`)) {
     if (seen.has(name))
       throw new Problem('invalid_request', { detail: `“${name}” is given twice.`, fields: { field: name } });
@@ -204,10 +204,7 @@ function queryOf(request: ApiRequest): Record<string, string> {
   return Object.fromEntries(query);
 }
 
-/**
- * The path and query of a request, independent of its Host header: with an odd host no parser accepts the whole URL.
- */
-
+/** Does not parse the whole URL, which fails when the Host header is malformed. */
 function pathOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('//') + 2);
   const end = url.slice(start).search(/[?#]/);
@@ -222,9 +219,10 @@ function queryTextOf(url: string): string {
   return end === -1 ? url.slice(at + 1) : url.slice(at + 1, end);
 }
 
+/** Observes one API request from its beginning to its end. */
 export interface RequestWatch {
   readonly id: string;
-  /** Does the work of the request; work done meanwhile can be attributed to it. */
+  /** Runs the work of the request, so that log lines and spans made meanwhile can be attributed to it. */
   run<Subject>(work: (subject: Subject) => NowOrLater<Reply>, subject: Subject): NowOrLater<Reply>;
   /** An error that is not a rejection. */
   fault(error: unknown): void;
@@ -236,9 +234,9 @@ const idShape = /^[0-9A-Za-z][0-9A-Za-z._:+=-]{0,127}$/;
 const ownIdBytes = 12;
 
 /**
- * Observes one API request from its beginning to its end. Its id is in its answer and in every log line about it, so
- * that a user who reports a problem can name it. A caller, or a proxy before us, may send its own id; a malformed one
- * is replaced, because it would end up in logs and headers.
+ * The id of a request is in its answer and in every log line about it, so a user who reports a problem can name it.
+ * A caller, or a proxy in front of us, may send its own id; a malformed one is replaced, because it would end up in logs
+ * and headers.
  */
 export function requestIdOf(headers: RequestHeaders, random: Random): string {
   const given = headers.get('x-request-id');

@@ -136,7 +136,7 @@ describe('the session cookie', () => {
     'terse_session=one; terse_session=two',
     `terse_session=${'x'.repeat(129)}`,
     'terse_session=["a"]',
-  ])('in an odd form is refused: %s', cookie => {
+  ])('in a malformed header is rejected: %s', cookie => {
     expect(() => plain.tokenOf(headers({ cookie }))).toThrow(
       expect.objectContaining({ code: 'unauthorized' }),
     );

@@ -42,7 +42,7 @@ export function createIdentity({ credentials, sessions, cookie }: IdentityOption
     route.auth === 'none' ? anonymous : following(actorOf(request), actor => permitted(route, actor));
 }
 
-/** The caller, if the route is open to it. */
+/** Returns the caller if the route admits it, and throws otherwise. */
 function permitted(route: Pick<Route, 'auth' | 'scope'>, actor: Actor): Actor {
   if (actor.kind === 'anonymous') {
     if (route.auth === 'optional') return actor;
@@ -95,15 +95,6 @@ export interface DeviceCookie {
 
 const tokenPattern = /^[\w-]{1,128}$/;
 
-/**
- * The cookie that carries a session, and whether a request that carries it comes from our own pages; and the cookie
- * that makes a browser a known device.
- *
- * Scripts cannot read the cookie, and browsers send it to us alone. `SameSite=Strict` costs nothing here: the
- * dashboard's page needs no session, only the calls it makes do, and those come from our own site. Browsers that know
- * SameSite thereby send no cookie with another site's requests. The proof of origin that every write needs does not
- * depend on it, and covers neighbours on the same registrable domain. Keys are sent on purpose and need no proof.
- */
 export function createDeviceCookie(baseUrl: string): DeviceCookie {
   const { keep, valuesIn } = strictCookie('terse_device', baseUrl);
   return {
@@ -142,7 +133,12 @@ export function createSessionCookie(baseUrl: string): SessionCookie {
   };
 }
 
-/** A cookie for our own pages only, which no script can read. */
+/**
+ * A cookie that scripts cannot read and that browsers send to us alone. `SameSite=Strict` costs nothing here: the
+ * dashboard's page needs no session, only the calls it makes do, and those come from our own site. The proof of origin
+ * that every write needs (`isOurs`) does not depend on it, and covers neighbours on the same registrable domain. Keys
+ * are sent on purpose and need no proof.
+ */
 function strictCookie(plainName: string, baseUrl: string) {
   const isSecure = new URL(baseUrl).protocol === 'https:';
   // With this prefix a browser accepts the cookie only over TLS, from exactly this host and for all of it.

@@ -61,7 +61,7 @@ export class JsonReader {
   #values = 0;
   #line = 1;
   #lineStart = 0;
-  /** By how much bytes outnumber characters in the line so far. */
+  /** Bytes minus characters in the line so far: columns are counted in characters. */
   #surplusBytes = 0;
   #value: unknown;
 
@@ -133,8 +133,8 @@ export class JsonReader {
   }
 
   /**
-   * Reads a small object in a list at once. False when that leaves anything to check, explain or count: then nothing was
-   * read, and the object is read piece by piece.
+   * Parses a small object in a list in one go. Returns false, having read nothing, when anything about it has to be
+   * checked, explained or counted: the object is then read piece by piece.
    */
   #readItem(): boolean {
     const container = this.#containers.at(-1);
@@ -251,7 +251,7 @@ export class JsonReader {
     }
   }
 
-  /** A string that was read is a key or a value. */
+  /** Uses a complete string as a key or as a value. */
   #take({ text, startColumn }: OpenString): void {
     const container = this.#containers.at(-1);
     if (this.#expected !== 'key' && this.#expected !== 'key or }') {
@@ -318,7 +318,7 @@ export class JsonReader {
 interface ScannedItem {
   /** Where the next byte after it is. */
   readonly end: number;
-  /** Of all objects in it. */
+  /** Including those of nested objects. */
   readonly members: number;
   readonly values: number;
 }
@@ -338,7 +338,7 @@ function scanItem(
       at = closingQuote(bytes, at, stopAt);
     } else if (byte === 0x3a) {
       members += 1;
-      // As many in all as one object may have.
+      // Stricter than the limit, which is for each nested object separately.
       if (members > limits.membersMax) return undefined;
     } else if (byte === 0x2c) values += 1;
     else if (byte === 0x7b || byte === 0x5b) {
@@ -353,7 +353,7 @@ function scanItem(
   return undefined;
 }
 
-/** Beyond `stopAt` for a string that does not end before it, or has anything but printable ASCII in it. */
+/** `stopAt` or beyond for a string that does not end before it, or has anything but printable ASCII in it. */
 function closingQuote(bytes: Buffer, openAt: number, stopAt: number): number {
   for (let at = openAt + 1; at < stopAt; at += 1) {
     const byte = bytes[at]!;

@@ -5,7 +5,7 @@
 import { type Answer, answerOf } from './wire/answer.ts';
 import { atOnceMaxBytes } from './wire/content-coding.ts';
 
-/** What a route answers with. */
+/** The answer of a route. */
 export type Reply = Response | JsonReply;
 
 export class JsonReply {
@@ -28,12 +28,12 @@ export class JsonReply {
     return JSON.parse(this.#text);
   }
 
-  /** The same with another text. */
+  /** A copy with another text. */
   with(text: string): JsonReply {
     return new JsonReply(text, this.status, this.headers.lines);
   }
 
-  /** A long one as a `Response`, whose body is compressed on another thread. */
+  /** A long reply becomes a `Response`, because the body of a `Response` is compressed on another thread. */
   toAnswer(): Answer | Response {
     const { lines } = this.headers;
     return this.#text.length > atOnceMaxBytes
@@ -42,7 +42,7 @@ export class JsonReply {
   }
 }
 
-/** A few lines, each name once, in lower case as the platform writes it. */
+/** A few headers, each once and in lower case, as in the platform's `Headers`. */
 class ReplyHeaders {
   readonly #lines: Record<string, string> = Object.create(null);
 
@@ -50,7 +50,6 @@ class ReplyHeaders {
     for (const name in headers) this.#lines[name.toLowerCase()] = headers[name]!;
   }
 
-  /** By name. */
   get lines(): Readonly<Record<string, string>> {
     return this.#lines;
   }

@@ -26,11 +26,11 @@ import type { Reply } from './json-reply.ts';
 export const limitKinds = ['create', 'change', 'read', 'aliasCheck', 'report', 'signIn', 'signUp'] as const;
 export type LimitKind = (typeof limitKinds)[number];
 
-/** For every answer to a limited request; none when nothing limits it. */
+/** The RateLimit headers of every answer to a limited request; empty when nothing limits it. */
 export type LimitHeaders = Readonly<Record<string, string>>;
 
 export interface LimitGuard {
-  /** Whether anything limits this caller; if not, its answers have no headers of a limit. */
+  /** Whether anything limits this caller; if not, its answers have no RateLimit headers. */
   applies(actor: Actor): boolean;
   /** Takes what the request costs, or throws `rate_limited`. With a cost of zero, it only reads the current state. */
   spend(kind: LimitKind, actor: Actor, address: string, cost: number): Promise<LimitHeaders>;
@@ -134,8 +134,8 @@ function creationSpendings(actor: Actor, address: string, cost: number, rates: R
 }
 
 /**
- * Several accounts can spend their hour from one address at once; beyond that they share the refill rate, which is
- * never less than one of them alone is entitled to.
+ * Ten accounts can spend their hourly allowance from one address at once. Beyond that, all accounts of the address
+ * share the refill rate, which is at least the rate of one account.
  */
 function burstBucket(
   actor: Actor,
@@ -165,7 +165,7 @@ function headersOf(spendings: readonly Spending[], { allowed, buckets }: LimitDe
 const byRemaining = (a: BucketState, b: BucketState): number => a.remaining - b.remaining;
 const byWait = (a: BucketState, b: BucketState): number => b.waitMs - a.waitMs;
 
-/** As people say it; an operator may have set any period. */
+/** In words for the usual periods; an operator may have set any other. */
 function perPeriod({ periodMs }: Rate): string {
   const named = { 60000: 'a minute', 3600000: 'an hour', 86400000: 'a day' }[periodMs];
   return named ?? `in ${wholeSeconds(periodMs)} s`;
@@ -176,7 +176,7 @@ function policyOf({ rate, capacity }: Spending): string {
   return capacity === rate.count ? policy : `${policy};burst=${capacity}`;
 }
 
-/** What there was too much of, for the person who has to wait. */
+/** The first words of the message to a limited caller. */
 const limitedThings: Readonly<Record<LimitKind, string>> = {
   create: 'Too many new links',
   change: 'Too many changes',

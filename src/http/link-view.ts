@@ -47,7 +47,7 @@ export function healthView(record: HealthRecord | undefined): LinkAnswer['health
 let lastTimeMs = Number.NaN;
 let lastTimeText = '';
 
-/** Links that are created together, and the two times of a new one, have the same time. */
+/** Remembers the last text, because links created together, and both times of a new link, are equal. */
 export function isoTime(timeMs: number): string {
   if (timeMs !== lastTimeMs) {
     lastTimeText = new Date(timeMs).toISOString();

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { watchersMax } from '../clicks/live.ts';
 import { viewsPerAccountMax, WatchShares } from './live-stream.ts';
 
-/** Takes places until there are no more, and returns the functions that release them. */
-function closeAll(shares: WatchShares, accountId: string): (() => void)[] {
+/** Takes all places, and returns the functions that release them. */
+function takeAllPlaces(shares: WatchShares, accountId: string): (() => void)[] {
   const taken: (() => void)[] = [];
   for (let next = shares.take(accountId); next !== undefined; next = shares.take(accountId)) taken.push(next);
   return taken;
@@ -14,7 +14,7 @@ describe('places for live views', () => {
     const shares = new WatchShares();
     expect(viewsPerAccountMax).toBe(250);
     for (let round = 0; round < 3; round += 1) {
-      const taken = closeAll(shares, 'greedy');
+      const taken = takeAllPlaces(shares, 'greedy');
       expect(taken).toHaveLength(viewsPerAccountMax);
       for (const giveBack of taken) giveBack();
     }
@@ -23,9 +23,10 @@ describe('places for live views', () => {
   test('remain for others when ten accounts take all they can', () => {
     const shares = new WatchShares();
     let taken = 0;
-    for (let account = 0; account < 10; account += 1) taken += closeAll(shares, `greedy ${account}`).length;
+    for (let account = 0; account < 10; account += 1)
+      taken += takeAllPlaces(shares, `greedy ${account}`).length;
     for (const account of ['honest', 'another']) {
-      const { length } = closeAll(shares, account);
+      const { length } = takeAllPlaces(shares, account);
       expect(length).toBeGreaterThan(10);
       taken += length;
     }

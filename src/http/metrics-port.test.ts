@@ -53,7 +53,7 @@ describe('metrics are hidden', () => {
     'CF-Connecting-IP',
     'True-Client-IP',
     'X-Varnish',
-  ])('from forwarded requests with %s, wherever the proxy is', name => {
+  ])('from forwarded requests with %s, wherever the proxy runs', name => {
     const headers = headersOf({ [name]: '127.0.0.1' });
     expect(local('127.0.0.1', headers)).toBe(false);
     expect(networked('10.1.2.3', headers)).toBe(false);

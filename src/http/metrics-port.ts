@@ -24,7 +24,7 @@ interface MetricsPortOptions {
 
 const connectionsMax = 64;
 
-/** Returns what closes it; nothing is opened where the settings name no port. */
+/** Returns a function that closes it. Opens nothing if the settings name no port. */
 export function openMetricsPort(
   { metricsPort, metricsHost }: Pick<Config, 'metricsPort' | 'metricsHost'>,
   { metrics, clock, log }: MetricsPortOptions,

@@ -211,7 +211,6 @@ export const historyAnswer = z.strictObject({
 
 type QueueEntry = z.output<typeof queueAnswer>['entries'][number];
 
-/** Links, reviews and audit entries as moderators see them. */
 export const isoOrNull = (timeMs: number | null): string | null => (timeMs === null ? null : isoTime(timeMs));
 
 export function moderatedLinkView(link: Link, baseUrl: string, now: number): QueueEntry['link'] {

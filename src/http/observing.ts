@@ -54,7 +54,7 @@ export interface Observing {
   readonly tally: Tally;
   /** Undefined where traces are not collected. */
   readonly tracer: Tracer | undefined;
-  /** The same store; where traces are collected, its calls are in them. */
+  /** Wraps the store so that traces contain its calls; does nothing where traces are not collected. */
   trace(store: LinkStore): LinkStore;
   readonly logRedirect: LogRedirect;
   /** `peer` is the address at the other end of the connection. */
@@ -117,7 +117,7 @@ export function startObserving(options: ObservingOptions): Observing {
   };
 }
 
-/** What the requests of a process have in common. */
+/** The state that all watched requests of a process share. */
 interface WatchContext extends Pick<ObservingOptions, 'clock' | 'log'> {
   readonly tally: Tally;
   readonly current: AsyncLocalStorage<TraceContext>;
@@ -209,10 +209,10 @@ function pathOf(request: ApiRequest): string | undefined {
   return URL.parse(request.url)?.pathname.slice(0, pathShownMax);
 }
 
-/** HTTP has none from here on. */
+/** HTTP has no status from here on. */
 const statusMax = 600;
 
-/** What this process has answered and created, in plain fields, and the metrics of a scrape. */
+/** Counts the answers and new links of this process, and makes metrics of them. */
 class Tally {
   /** By status; in an array, because this is counted for every redirect. */
   readonly #redirects = new Float64Array(statusMax);
@@ -255,7 +255,7 @@ class Tally {
           ),
         ),
       ),
-      // Not a number before the first lookup: there was no miss yet.
+      // NaN before the first lookup, when there is no ratio yet.
       oneValue('cache_hit_ratio', hits / (hits + misses)),
       byLabel('terse_cache_lookups_total', { hit: hits, miss: misses }),
       oneValue('terse_cache_entries', size),
@@ -267,14 +267,14 @@ class Tally {
   }
 }
 
-/** Of those that were given at all. */
+/** Only of statuses that were answered at least once. */
 function samplesByStatus(counts: Float64Array): Sample[] {
   return [...counts.entries()].flatMap(([status, value]) =>
     value === 0 ? [] : [{ labels: { status }, value }],
   );
 }
 
-/** Counted under two words with a space between. */
+/** Each count is stored under its two label values, separated by a space. */
 function byTwo(
   name: 'terse_api_answers_total',
   counts: LabelledCounter<string>,

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI 3.1 document, printed from the routes and the schemas that validate them, so that it cannot say
- * anything else than what the server does.
+ * The OpenAPI 3.1 document, printed from the routes and the schemas that validate them, so it cannot disagree with
+ * what the server does.
  */
 import { yieldToEventLoop } from '../base/clock.ts';
 import { type ProblemCode, problemTable } from '../base/errors.ts';
@@ -16,7 +16,7 @@ interface OpenApiOptions {
   readonly baseUrl: string;
 }
 
-/** Others run after each route: printing all of them takes as long as thousands of redirects. */
+/** Yields after each route: printing all of them takes as long as thousands of redirects. */
 export async function openApiDocument(
   routes: readonly RouteDescription[],
   { version, baseUrl }: OpenApiOptions,
@@ -175,7 +175,7 @@ function problemsAnswer(
   const schema = {
     ...schemas.print(problemAnswer, 'output'),
     properties: { code: { enum: codes } },
-    // A client that changes something has to know whether to retry.
+    // A client that changes something must know whether to retry.
     ...(status === '503' && route.method !== 'GET' && { required: ['outcome'] }),
   };
   return {

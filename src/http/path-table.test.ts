@@ -54,7 +54,7 @@ describe('a path', () => {
     '/apps/a',
     '/__proto__',
     '/a/constructor',
-  ])('%s belongs to none', path => {
+  ])('%s belongs to no handler', path => {
     expect(find(path)).toBeUndefined();
   });
 });
@@ -63,7 +63,7 @@ test('of two matching patterns, the first wins', () => {
   expect(tableOf('/a/{first}', '/a/{second}')('/a/b')).toEqual(['/a/{first}', { first: 'b' }]);
 });
 
-test('its names are the paths of one segment', () => {
+test('the names of a table are its paths of one segment', () => {
   const table = new PathTable<number>();
   for (const path of ['/', '/docs', '/docs/file.js', '/api/v1/links', '/links/{code}', '/assets/*'])
     table.add(path, 1);

@@ -1,7 +1,6 @@
 /**
- * Which handler a path belongs to. Paths are compared as they were sent, without normalization: there is one way to
- * write each, and a path with dots in it has no other meaning. Most paths are short codes: every path that is not in
- * this table.
+ * Maps paths to handlers. Paths are compared as they were sent, without normalization, so each can be written in one
+ * way only and dots in it have no special meaning. A path of one segment that is not in this table is a short code.
  */
 
 interface PathMatch<Handler> {

@@ -127,7 +127,7 @@ describe('a plain redirect', () => {
     expect(quickHead(plain, 'abc')).toBeDefined();
     resolver.judgeAgain();
     expect(quickHead(plain, 'abc')).toBeUndefined();
-    // A decision has judged it.
+    // The decision has judged it.
     expect(resolver.recall('abc')).toMatchObject({ followable: true });
     expect(quickHead(plain, 'abc')).toBeDefined();
     isFollowable = false;

@@ -1,7 +1,6 @@
 /**
- * The redirect of a link that is the same for every visitor and at any time, which nearly all are: made from what memory
- * holds, without the record and without a decision. `redirect.ts` answers everything else, and is asked whenever this
- * says that it cannot answer.
+ * Redirects of links whose answer is the same for every visitor at any time, as for nearly all links. They are answered
+ * from memory, without the record and without a decision; `redirect.ts` answers all other requests.
  */
 import type { Clock } from '../base/clock.ts';
 import type { ConnectionVisitor } from '../clicks/recorder.ts';
@@ -36,9 +35,9 @@ export interface PlainRedirectOptions {
 }
 
 export interface PlainRedirect {
-  /** The answer for a visitor of a link; undefined when somebody else has to decide. */
+  /** The answer for a visitor of a link; undefined when `redirect.ts` must decide. */
   answer(request: WireRequest, code: string, startedMs: number, headFlag: number): Answer | undefined;
-  /** The same from the bytes of a request to the bytes of its answer. */
+  /** The same, but reads the bytes of a request and writes the bytes of its answer. */
   readonly quick: QuickAnswer;
 }
 
@@ -50,7 +49,7 @@ interface Frame {
   readonly afterBytes: Uint8Array;
 }
 
-/** A request of which only the bytes are known; the path becomes text where it is logged. */
+/** A request of which only the bytes are known; the path is decoded only if it is logged. */
 class QuickRequest {
   readonly method = 'GET';
   #bytes: Uint8Array = new Uint8Array(0);
@@ -69,7 +68,7 @@ class QuickRequest {
   }
 }
 
-/** Undefined where an answer has more in it than the destination: an edge finds a link by its code. */
+/** Undefined behind an edge: an answer then also contains the code, for purging. */
 export function createPlainRedirect(options: PlainRedirectOptions): PlainRedirect | undefined {
   const { config, resolver, record, visitorOf, clock, onAnswer, onFault } = options;
   if (config.edgeTtlS > 0) return undefined;
@@ -124,7 +123,7 @@ function frameOf(status: RedirectType, config: RedirectHeaderSettings): Frame {
   return { before, after, beforeBytes: Buffer.from(before), afterBytes: Buffer.from(after) };
 }
 
-/** By hand, which for some dozens of bytes is faster than any call. */
+/** For a few dozen bytes, this loop is faster than any library call. */
 function copied(from: Uint8Array, to: Uint8Array, at: number): number {
   for (let index = 0; index < from.length; index += 1) to[at + index] = from[index]!;
   return at + from.length;

@@ -1,4 +1,4 @@
-/** Refusals as application/problem+json, and the page a browser gets instead. */
+/** Rejections as application/problem+json, and the page a browser gets instead. */
 import { Problem, problemTable } from '../base/errors.ts';
 import { statusPageHeaders } from '../web/layout.ts';
 import { errorPage } from '../web/status-pages.ts';
@@ -51,32 +51,33 @@ export function problemAnswer(problem: Problem): Answer {
 }
 
 /** The client's request, as a platform request or straight off the wire. */
-interface Asking {
+interface ClientRequest {
   readonly method: string;
   readonly headers: Pick<Headers, 'get'>;
 }
 
 /** A browser asks for HTML by name; API clients and curl do not. */
-export function wantsHtml({ headers }: Pick<Asking, 'headers'>): boolean {
+export function wantsHtml({ headers }: Pick<ClientRequest, 'headers'>): boolean {
   return headers.get('accept')?.includes('text/html') ?? false;
 }
 
-export function refusal(request: Asking, problem: Problem): Response {
+export function refusal(request: ClientRequest, problem: Problem): Response {
   const { status, headers, body } = rendered(request, problem);
   return new Response(body, { status, headers });
 }
 
-export function refusalAnswer(request: Asking, problem: Problem): Answer {
+export function refusalAnswer(request: ClientRequest, problem: Problem): Answer {
   const { status, headers, body } = rendered(request, problem);
   return answerOf(status, headers, body);
 }
 
-function rendered(request: Asking, problem: Problem): Rendered {
+function rendered(request: ClientRequest, problem: Problem): Rendered {
   if (wantsHtml(request)) return asPage(problem);
   return asDocument(problem, isRead(request) ? 'is-read' : undefined);
 }
 
-export const isRead = ({ method }: Pick<Asking, 'method'>): boolean => method === 'GET' || method === 'HEAD';
+export const isRead = ({ method }: Pick<ClientRequest, 'method'>): boolean =>
+  method === 'GET' || method === 'HEAD';
 
 interface Rendered {
   readonly status: number;
@@ -90,9 +91,9 @@ function asDocument(problem: Problem, repeat?: Repeat): Rendered {
     headers: {
       'Content-Type': 'application/problem+json',
       'Cache-Control': 'no-store',
-      // Every 401 has to say how to authenticate, whichever route sends it.
+      // Every 401 must say how to authenticate, whichever route sends it.
       ...(problem.status === 401 && { 'WWW-Authenticate': 'Bearer realm="terse"' }),
-      // And every 503 that it is transient.
+      // Every 503 is transient.
       ...(problem.status === 503 && { 'Retry-After': '1' }),
       ...problem.headers,
     },

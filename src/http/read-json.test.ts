@@ -77,7 +77,7 @@ describe('the media type', () => {
     'json',
     '+json',
     '',
-  ])('"%s" is refused', async type => {
+  ])('"%s" is rejected', async type => {
     await expectProblem(
       readJson(post('{"a":1}', { 'content-type': type }), options),
       'unsupported_media_type',
@@ -113,7 +113,7 @@ describe('the size', () => {
     await expectProblem(readJson(post(`"${'漢'.repeat(333)}"`), options), 'body_too_large', '1000 bytes');
   });
 
-  test('that is announced too large is refused without reading', async () => {
+  test('that is announced too large is rejected without reading', async () => {
     const { body, pulled } = streamed([encode('{}')]);
     const request = post(body, { 'content-length': '1001' });
     await expectProblem(readJson(request, options), 'body_too_large', '1000 bytes');

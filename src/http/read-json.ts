@@ -15,7 +15,7 @@ interface ReadJsonOptions {
   readonly share: Pick<BodyShare, 'take'>;
 }
 
-/** At once if all of the body has arrived, and it is small. */
+/** Synchronous if all of the body has arrived and it is small. */
 export function readJson(request: ApiRequest, options: ReadJsonOptions): NowOrLater<unknown> {
   requireJson(request.headers);
   const { whole } = request;
@@ -60,7 +60,7 @@ const wholeMaxBytes = 16 * 1024;
 
 /**
  * A small body of announced length is read whole: the HTTP parser enforces the announced length, and reading it as a
- * stream made a create cost nearly half as much again. A large body, one without a length, or one with two different
+ * stream made a create nearly half as expensive again. A large body, one without a length, or one with two different
  * lengths, is counted while it arrives.
  */
 async function readBytes(request: ApiRequest, options: ReadJsonOptions): Promise<Uint8Array> {
@@ -184,7 +184,7 @@ export function parseStrictJson(source: string): unknown {
 /** The problem with `source`, which the caller knows to be invalid. */
 function explainJson(source: string): Problem {
   try {
-    // The reader skips a byte order mark, and one that is left in the source is what is wrong with it.
+    // The reader skips one byte order mark; a second one, in the source, is then reported as the error.
     new JsonReader(Buffer.from(`\ufeff${source}`), jsonLimits).readOn(Number.POSITIVE_INFINITY);
   } catch (fault) {
     if (fault instanceof Problem) return fault;

@@ -49,7 +49,7 @@ describe('redirect headers', () => {
     ['expiring sooner', 302, { expiresAt: now + 10_000 }, 'public, max-age=0, s-maxage=0, stale-if-error=10'],
     ['each click counts', 302, { maxClicks: 5 }, 'private, no-store'],
     ['the answer depends on the query', 302, { forwardQuery: true }, 'private, max-age=0'],
-  ])('behind a CDN that has to ask each time: %s', (_name, status, link, expected) => {
+  ])('behind a CDN that must revalidate each time: %s', (_name, status, link, expected) => {
     expect(cacheControl(status, 300, link, 'revalidate')).toBe(expected);
   });
 

@@ -9,7 +9,7 @@ import type { Link, RedirectType } from '../links/link.ts';
 
 export type RedirectHeaderSettings = Pick<Config, 'edgeTtlS' | 'edgeClicks' | 'robots'>;
 
-/** What headers depend on. */
+/** The fields that headers depend on. */
 type ShownLink = Pick<Link, 'code' | 'status' | 'maxClicks' | 'expiresAt' | 'forwardQuery'>;
 
 /** A permanent redirect is meant to be cached; a minute and a half keeps it killable. */
@@ -35,14 +35,14 @@ function cacheControl(
   now: number,
   { edgeTtlS, edgeClicks }: RedirectHeaderSettings,
 ): string {
-  // Each visit of a limited link has to be counted here, and each visit of a quarantined link checked.
+  // Each visit of a limited link must be counted here, and each visit of a quarantined link checked.
   if (link.maxClicks !== null || link.status === 'quarantined') return 'private, no-store';
   const leftS =
     link.expiresAt === null ? Number.POSITIVE_INFINITY : Math.floor((link.expiresAt - now) / 1_000);
   const maxAgeS = status === 301 || status === 308 ? Math.min(permanentMaxAgeS, leftS) : 0;
   if (edgeTtlS === 0 || link.forwardQuery) return `private, max-age=${maxAgeS}`;
   const keptS = Math.min(edgeTtlS, leftS);
-  // A cache that has to ask before each use lets every click be seen here, and helps only while no server answers.
+  // A cache that revalidates before each use shows every click to us, and serves links itself only while no server answers.
   return edgeClicks === 'revalidate'
     ? `public, max-age=${maxAgeS}, s-maxage=0, stale-if-error=${keptS}`
     : `public, max-age=${maxAgeS}, s-maxage=${keptS}`;

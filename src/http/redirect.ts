@@ -26,9 +26,9 @@ import type { WireRequest } from './wire/wire-request.ts';
 
 export interface RedirectOptions {
   readonly config: RedirectHeaderSettings & Pick<Config, 'expiredStatus'>;
-  /** Undefined where every visit is decided. */
+  /** Undefined where every visit needs a decision. */
   readonly plain: PlainRedirect | undefined;
-  /** The link of a code in memory at a time of the monotonic clock. */
+  /** Looks up a code in memory, at a time of the monotonic clock. */
   readonly recall: (code: string, nowMs: number) => ResolvedLink | undefined | typeof notInMemory;
   /** The last known link of a code, if it is recent enough to be served while the store is down. */
   readonly recallStale: (code: string) => ResolvedLink | undefined;
@@ -108,7 +108,7 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
     }
   }
 
-  /** Under overload, a request that needs more than memory is rejected before it begins. */
+  /** Under overload, rejects a request that needs more than memory before it begins. */
   async function admitted<Value>(request: WireRequest, work: () => Promise<Value>): Promise<Value> {
     const admission = options.admit(visitorOf(request).address);
     let wasServed = false;

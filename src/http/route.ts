@@ -33,7 +33,7 @@ export interface AnswerDescription {
   readonly schema?: z.ZodType;
   /** For answers that are not JSON. */
   readonly mediaTypes?: readonly string[];
-  /** Those that only this answer has. */
+  /** Headers that only this answer has. */
   readonly headers?: Readonly<Record<string, { readonly description: string; readonly schema: JsonObject }>>;
 }
 
@@ -60,24 +60,24 @@ export interface Route<Query = unknown, Body = unknown> {
   readonly body?: {
     readonly schema: z.ZodType<Body>;
     readonly bytesMax: number;
-    /** For callers without a key, where it is less. */
+    /** A lower limit for callers without a key. */
     readonly anonymousBytesMax?: number;
   };
   /** How to repeat a call whose outcome is unknown: with its Idempotency-Key, as it is, or else after reading the state. */
   readonly repeat?: 'with-key' | 'as-is';
   readonly answers: Readonly<Record<number, AnswerDescription>>;
-  /** Beyond what follows from `auth`, `query` and `body`. */
+  /** Those that do not already follow from `auth`, `query`, `body` and the other fields. */
   readonly problems: readonly ProblemCode[];
   handle(input: RouteInput<Query, Body>): NowOrLater<Reply>;
 }
 
-/** A route as the document shows it, whichever code answers it. */
+/** A route as the OpenAPI document shows it, without its handler. */
 export type RouteDescription = Omit<Route, 'handle'>;
 
 type Assumed = 'auth' | 'problems';
 type NewRoute<Query, Body> = Omit<Route<Query, Body>, Assumed> & Partial<Pick<Route, Assumed>>;
 
-/** Keeps the types of one route together while many different routes share a list. Unless it says else, it needs a key. */
+/** Checks the types within one route, and erases them so that different routes fit into one list. The default is to require a key. */
 export function defineRoute<Query, Body>(route: NewRoute<Query, Body>): Route {
   return { auth: 'required', problems: [], ...route } as unknown as Route;
 }
@@ -120,7 +120,7 @@ export const secretHeaders = { 'Cache-Control': 'no-store, no-transform' };
 
 const spelledAnswers = new WeakSet<Reply>();
 
-/** For a large answer, which its route writes in the spelling of the request, a piece at a time. */
+/** Marks an answer that is already in the spelling of the request. */
 function spelled(response: Response): Response {
   spelledAnswers.add(response);
   return response;
@@ -135,7 +135,7 @@ export function jsonText(
   headers: Record<string, string> = {},
 ): Response {
   const response = new Response(text, { status, headers: jsonHeaders });
-  // One by one: a name in another case would be a second header.
+  // One by one: in an object, a name in another case would be a second header.
   for (const name in headers) response.headers.set(name, headers[name]!);
   return response;
 }

@@ -21,7 +21,7 @@ export class SchemaPrinter {
   }
 }
 
-/** For a converted value the library drops these, because they might describe the output; ours never do. */
+/** The library drops these for a converted value, because they might describe the output; ours never do. */
 function keepWords({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: JsonObject }): void {
   const { examples, default: value } = (z.globalRegistry.get(zodSchema) ?? {}) as JsonObject;
   if (examples !== undefined) jsonSchema.examples = examples;

@@ -1,4 +1,4 @@
-/** Every part of a request has a limit, and nothing processes input beyond it; what is a time and what is none. */
+/** Every part of a request has a limit, and nothing processes input beyond it; which texts are times. */
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -100,7 +100,7 @@ describe('every part of a request has a limit that is checked first:', () => {
     ['a pattern', z.string().regex(/^a*$/)],
     ['a limit behind a pattern', z.string().regex(/^a*$/).max(10, { abort: true })],
     ['a limit that does not end it', z.string().max(10).regex(/^a*$/)],
-    ['a limit that is none', upTo(1_000_000)],
+    ['a limit that is too high', upTo(1_000_000)],
     ['a time', z.iso.datetime()],
     ['a list', z.array(upTo(10))],
     ['a list of long strings', z.array(z.string()).max(10)],
@@ -108,7 +108,7 @@ describe('every part of a request has a limit that is checked first:', () => {
     ['a record', z.record(z.string(), z.int())],
     ['a part of an object', z.strictObject({ a: z.strictObject({ b: z.string().optional() }).nullable() })],
     ['a choice', z.union([z.int(), z.string()])],
-  ])('which is missed where it is missing: %s', (_what, schema) => {
+  ])('the check finds a missing limit: %s', (_what, schema) => {
     expect(unlimitedParts(schema, 'it')).toHaveLength(1);
   });
 });
@@ -118,7 +118,7 @@ describe('past its limit', () => {
     throw new Error(`looked at ${value.length} characters`);
   };
 
-  test('a string is refused before anything looks at it', () => {
+  test('a string is rejected before anything looks at it', () => {
     const schema = upTo(10).regex(/^a*$/).refine(looksInside);
     expect(schema.safeParse('a'.repeat(11)).error?.issues).toMatchObject([
       { message: 'must have at most 10 characters' },
@@ -183,7 +183,7 @@ describe('as a time', () => {
     '2027-01-01\n',
     'tomorrow',
     `2027-01-01T00:00:00.${'0'.repeat(100_000)}Z`,
-  ])('%s is no time', text => {
+  ])('%s is not a time', text => {
     expect(parseIsoTime(text)).toBeUndefined();
   });
 

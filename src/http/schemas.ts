@@ -1,7 +1,7 @@
 /** Schemas of requests and answers. They validate, and the OpenAPI document is generated from them. */
 import { z } from 'zod';
 import { urlInputBytesMax } from '../abuse/url-policy.ts';
-import { silences } from '../health/health.ts';
+import { noAnswerReasons } from '../health/health.ts';
 import { forEachFlag } from '../links/fields.ts';
 import { codePattern, redirectTypes } from '../links/link.ts';
 import { qrSizePx } from '../web/qr.ts';
@@ -28,7 +28,7 @@ const hourMs = 60 * minuteMs;
 /**
  * Milliseconds since the epoch of a time as people write it in ISO 8601: a date alone, which is its midnight in UTC, or a
  * date with a time to the minute, the second or a fraction of it, with `Z` or an offset. A time without a zone is
- * rejected: it would mean another time for every reader. Undefined for text that is no time or does not exist, such as
+ * rejected, because it is ambiguous. Undefined for text that is not a time, or a date that does not exist, such as
  * 30 February.
  */
 export function parseIsoTime(text: string): number | undefined {
@@ -204,7 +204,10 @@ const linkHealth = z.strictObject({
   checkedAt: time('When it was last asked.'),
   failingSince: time('Since when every check has failed; null when the last one did not.').nullable(),
   httpStatus: z.int().nullable().meta({ description: 'What it answered with; null when it did not.' }),
-  reason: z.enum(silences).nullable().meta({ description: 'Why there was no answer; null when there was.' }),
+  reason: z
+    .enum(noAnswerReasons)
+    .nullable()
+    .meta({ description: 'Why there was no answer; null when there was.' }),
 });
 
 export const linkAnswer = z

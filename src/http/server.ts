@@ -33,7 +33,7 @@ interface ServerOptions
     'at' | 'connectionsMax' | 'reserveMax' | 'keepAliveS' | 'identity' | 'hstsMaxAgeS' | 'sendsProxyHeader'
   > {
   readonly listen: (options: ListenerOptions) => HttpServer;
-  /** The clock of sockets. */
+  /** For the timeouts of sockets and for admission. */
   readonly clock: Clock;
   readonly baseUrlFor: (port: number) => string;
   /** Called once the port is known, because short URLs may contain it. */
@@ -76,22 +76,22 @@ export interface Site {
   readonly hasLeft: (request: ApiRequest) => boolean;
 }
 
-/** Total of all requests in progress; parsed, they take a few times as much. */
+/** Of the bodies of all requests in progress; parsed, they take a few times as much memory. */
 const bodyBytesInFlightMax = 256 * 1024 * 1024;
 
-/** Answered at any number of connections. */
+/** Requests below it are answered even beyond the cap on connections. */
 const healthPrefix = '/health/';
 /** One thread computes statistics, and one those with filters; more requests than this would only queue. */
 const statisticsMax = 64;
 
 /** Search engines may index the front page only; the destinations of short links are not ours to list. */
 const robots = 'User-agent: *\nAllow: /$\nDisallow: /\n';
-/** The same for everyone. */
+/** The document is the same for every caller, so pages of any site may read it. */
 const openApiHeaders = { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-cache' };
 const textHeaders = { 'Content-Type': 'text/plain; charset=utf-8' };
 
 type Handler = (request: WireRequest, params: Readonly<Record<string, string>>) => Promise<Answer | Response>;
-/** Pages and files are asked for rarely. */
+/** Takes the platform's `Request`: pages and files are requested too rarely for its cost to matter. */
 type PageHandler = (request: Request) => Response | Promise<Response>;
 
 export type HttpServer = Listener;
@@ -100,7 +100,7 @@ export function startServer(options: ServerOptions): HttpServer {
   const paths = new PathTable<Handler>();
   let redirect: RedirectHandler = missing;
   let quick: QuickAnswer = () => 0;
-  /** Lengths and first bytes of our own pages: what could be one of them is looked up in the table of paths. */
+  /** Length and first byte of each of our own paths: a request that may match one gets no quick answer. */
   const ownNames = new Set<number>();
 
   const { sharePercent, isProxy } = options;
@@ -244,7 +244,7 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   };
 }
 
-/** Pages and files are read-only. */
+/** Rejects all methods but GET and HEAD. */
 function forReading(answer: PageHandler): PageHandler {
   return request => {
     if (request.method === 'GET' || request.method === 'HEAD') return answer(request);

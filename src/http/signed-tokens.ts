@@ -1,6 +1,6 @@
 /**
- * Tokens that are stored nowhere: a subject and an end, signed with a key of the installation. What revokes a token
- * before its end is part of its subject, such as the version of a link.
+ * Tokens that are not stored: a subject and an end, signed with a key of the installation. To be revocable before its
+ * end, a token includes in its subject something that can change, such as the version of a link.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';

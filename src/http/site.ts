@@ -1,4 +1,4 @@
-/** What is served: the redirect and the routes of the API, built from the parts that compose.ts wires together. */
+/** The redirect and the routes of the API, built from the parts that compose.ts wires together. */
 import type { OperatorEntryStore } from '../abuse/operator-entries.ts';
 import type { Abuse } from '../abuse/start.ts';
 import type { Accounts } from '../accounts/start.ts';
@@ -86,7 +86,7 @@ export function redirectOf(
     limit: limits.redirects,
     async useClick(code) {
       const allowed = await links.useClick(code, clock.now());
-      // A request that is not counted is judged by the record in memory, which does not include this click.
+      // Requests that use no click are decided by the record in memory, which does not include this one.
       resolver.invalidate(code);
       return allowed;
     },
@@ -98,7 +98,7 @@ export function redirectOf(
   return { redirect, quick: plain?.quick };
 }
 
-/** Who a request comes from. */
+/** Determines the caller of a request. */
 export const identityOf = (
   { baseUrl }: Pick<Config, 'baseUrl'>,
   { credentials, sessions }: Accounts,

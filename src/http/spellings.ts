@@ -95,12 +95,12 @@ export class RequestSpelling {
     return this.#hasSnake ? 'snake_case' : this.#pathStyle;
   }
 
-  /** Whether an answer has to be renamed. */
+  /** Whether the fields of an answer must be renamed. */
   get isForeign(): boolean {
     return this.#style === 'snake_case' || briefCreates.includes(this.#path);
   }
 
-  /** The same with canonical names. A field under two names is an error. */
+  /** Renames fields to their canonical names. A field given under two names is an error. */
   canonical(given: unknown, schema: z.ZodType, within = ''): unknown {
     const fields = fieldsOf(schema);
     if (fields === undefined || typeof given !== 'object' || given === null || Array.isArray(given))
@@ -148,7 +148,7 @@ export class RequestSpelling {
     return this.spell(isPlain ? withPlainLists(value) : value);
   }
 
-  /** The problem with the client's names. */
+  /** Rewrites a problem with the client's names of fields. */
   problem(problem: Problem): Problem {
     if (this.#isLiteral || (this.#sent === undefined && this.#style === 'camelCase')) return problem;
     const { field, errors, ...others } = problem.fields;
@@ -219,7 +219,7 @@ export class RequestSpelling {
   }
 }
 
-/** Whether nothing has to be renamed, which saves a copy of most items of a large call. */
+/** Whether nothing needs to be renamed, which saves a copy of most items of a large call. */
 function isCanonical(given: object, fields: FieldSchemas): boolean {
   for (const name in given) {
     const value = (given as Readonly<Record<string, unknown>>)[name];

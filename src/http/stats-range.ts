@@ -18,7 +18,7 @@ export interface AskedRange {
   readonly compareTo?: number | undefined;
 }
 
-/** What limits the length of a range. */
+/** The limits of the length of a range. */
 export interface RangeBounds {
   /** How many links are added up. */
   readonly scopes: number;
@@ -94,7 +94,7 @@ export function comparisonOf(
   });
 }
 
-/** As many buckets, just before those of the range. */
+/** The same number of buckets, just before the range. */
 function previousOf({ from, to }: TimeRange, { interval, timeZone }: AskedRange): TimeRange {
   return { from: startOfLast(bucketCount(from, to, interval), from, interval, timeZone), to: from };
 }

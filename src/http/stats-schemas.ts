@@ -39,7 +39,7 @@ const statsFields = {
 export const filtersMax = 10;
 const filterValuesMax = 50;
 const filterValueLengthMax = 200;
-/** Of a whole parameter. */
+/** In a whole parameter. */
 const filterLengthMax = 8_192;
 
 const filter = (doc: string, lengthMax: number) =>

@@ -114,7 +114,7 @@ describe('a key that appears twice in one object', () => {
     ['ending in a backslash', '{"a\\\\":1,"a\\\\":2}', '"a\\\\"', 'column 10'],
     ['__proto__', '{"__proto__":1,"__proto__":2}', '"__proto__"', 'column 16'],
     ['__proto__ with objects', '{"__proto__":{"a":1},"__proto__":{"b":1}}', '"__proto__"', 'column 22'],
-  ])('is refused and named: %s', (_where, source, key, position) => {
+  ])('is rejected and named: %s', (_where, source, key, position) => {
     expect(detailOf(source)).toStartWith(`The key ${key} appears twice in one object at `);
     expect(detailOf(source)).toContain(`${position}.`);
   });

@@ -5,7 +5,7 @@ import { Problem, type ProblemCode, withoutStackTraces } from '../base/errors.ts
 import { fieldsOf } from './spellings.ts';
 
 const issuesShownMax = 10;
-/** Either may contain keys and values of the caller, of any length. */
+/** The path and the message may contain keys and values of the caller, of any length. */
 const textShownMax = 200;
 
 interface FieldError {

@@ -12,8 +12,8 @@ const asked = (query: string, headers: Record<string, string> = {}) => ({
   query,
   headers: new Headers(headers),
 });
-/** The query of the link by which the page lets a visitor continue. */
-function wayOn(body: string): string {
+/** The query of the continue link of a page. */
+function continueQuery(body: string): string {
   const href = /href="\/abc\?([^"]+)"/.exec(body)?.[1] ?? '';
   return href.replaceAll('&amp;', '&');
 }
@@ -26,8 +26,8 @@ describe('a warning', () => {
       'https://example.com/?a=%20+&b',
     );
     expect(status).toBe(200);
-    expect(warning.read(asked(wayOn(body)), link)).toEqual({ query: 'a=%20+&b', warned: true });
-    expect(warning.read(asked(wayOn(body)), { ...link, version: 4 })).toEqual({
+    expect(warning.read(asked(continueQuery(body)), link)).toEqual({ query: 'a=%20+&b', warned: true });
+    expect(warning.read(asked(continueQuery(body)), { ...link, version: 4 })).toEqual({
       query: 'a=%20+&b',
       warned: false,
     });
@@ -35,8 +35,8 @@ describe('a warning', () => {
 
   test('replaces a continue link that is no longer valid', () => {
     const { body } = warning.answer(asked('terse-continue=old', browser), link, 'https://example.com/');
-    expect(wayOn(body)).not.toContain('old');
-    expect(warning.read(asked(wayOn(body)), link).warned).toBe(true);
+    expect(continueQuery(body)).not.toContain('old');
+    expect(warning.read(asked(continueQuery(body)), link).warned).toBe(true);
   });
 
   test('is a problem with the destination for other clients', () => {

@@ -58,7 +58,7 @@ export async function importClicks(
 
 const importFolder = ({ data }: Pick<Config, 'data'>): string => join(data, 'edge', 'imports');
 
-/** A folder without an installation would get one, with clicks of links that it does not know. */
+/** In a folder without an installation, an import would create one, with clicks of unknown links. */
 function requireInstallation({ links, clicks, data }: Config): void {
   if (!clicks) throw new RequestError('clicks are not counted: TERSE_CLICKS is off');
   if (links === 'memory') throw new RequestError('links in memory are known to their own process only');
@@ -113,7 +113,7 @@ async function openSink(config: Config, producer: string): Promise<ImportSink> {
   return openImport({ writer, producer, partitions, stored: storedAt(name) });
 }
 
-/** Numbers of the first part of a log would be issued again to clicks of its second part. */
+/** Clicks are numbered by partition, so with another number of partitions a log's numbers would be issued twice. */
 function requireSamePartitions(config: Config, producer: string, name: string): void {
   const folder = importFolder(config);
   const earlier = readdirSync(folder).find(known => known.startsWith(`${producer}-`) && known !== name);
@@ -142,7 +142,6 @@ async function entriesOf(
  * the embedded log are put back into it, and counted when the server is asked to recount. Days of Kafka cannot be put
  * back, so they are counted directly from the archive.
  */
-
 export async function useArchive(
   config: Config,
   restoreDay: string | undefined,

@@ -80,7 +80,7 @@ describeWithEngine('dynamodb', 'setting DynamoDB up', () => {
   });
 });
 
-/** The lines about these components; fields that links got later are columns of their own. */
+/** The lines about these components; fields that were added to links later have a line of their own. */
 const made = (...components: readonly string[]): string[] =>
   components.flatMap(component => [
     `brought the tables of ${component} to version N`,

@@ -14,7 +14,7 @@ import type { TopicPlan } from '../engines/kafka/topics.ts';
 import { deadTopicPlan, drainGroupOf, linksTopicPlan } from '../links/queues/kafka/queue.ts';
 import { awaitStore } from '../stores/await-store.ts';
 
-/** Longer than brokers take to make a topic, and short enough to wait for. */
+/** Longer than brokers take to create a topic, and short enough to wait for. */
 const topicMaxMs = 10_000;
 
 type StoreConfig = Pick<Config, 'links' | 'data'> & Partial<Pick<Config, 'auditDays'>>;
@@ -25,9 +25,9 @@ interface OpenedStore {
   readonly name: string;
   /** Adds a line to `done` for everything it has created. */
   makeAll(done: string[]): Promise<unknown>;
-  /** What was there before. */
+  /** Reports what existed before. */
   look?(): Promise<Pick<SetUpReport, 'found' | 'differences' | 'failures'>>;
-  /** What to do about a refusal of the engine, where that is known. */
+  /** What to do about an error of the engine, where that is known. */
   adviceFor?(error: unknown): string | undefined;
   close(): Promise<void> | void;
 }
@@ -174,7 +174,7 @@ export function kafkaTopicPlans({ stream, clicks, clickDays, writes }: StreamCon
   ];
 }
 
-/** Under which names processes share partitions. */
+/** The consumer groups under which processes share partitions. */
 export function kafkaGroups({ stream, clicks, writes, archive }: StreamConfig): string[] {
   const address = parseKafkaAddress(stream);
   return [

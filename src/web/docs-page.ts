@@ -10,7 +10,7 @@ import { problemTable } from '../base/errors.ts';
 import { html } from './html.ts';
 import { assetHeaders, layout } from './layout.ts';
 
-/** The version stands for the content: nothing has to be read at the start. */
+/** A hash of the version instead of the content, so that no file is read at the start. */
 const version = new Bun.CryptoHasher('sha256')
   .update(`swagger-ui-dist ${packageDocument.version}`)
   .digest('hex')

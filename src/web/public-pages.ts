@@ -23,7 +23,7 @@ export function landingPage(view: LandingView): string {
   });
 }
 
-/** Only what the person in front of the page can do: a link that was made without an account stays as it is. */
+/** Promises only what this visitor can do: a link created without an account cannot be edited. */
 const promise = ({ anonymousAllowed }: LandingView): string =>
   anonymousAllowed
     ? 'Terse turns a long web address into a short link. No account needed.'

@@ -1,8 +1,8 @@
-/** Every page and dialog, looked at by axe: on a desk in English and on a phone in German, in light and dark. */
+/** Every page and dialog, checked by axe: on a desktop in English and on a phone in German, in light and dark. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { german } from '../../src/web/dashboard/texts/german.ts';
 import { english } from '../../src/web/dashboard/texts.ts';
-import { axeObjectionsInBothSchemes } from './kit/axe.ts';
+import { axeViolationsInBothSchemes } from './kit/axe.ts';
 import { openTab, signIn, type Tab, type TabOptions } from './kit/dashboard-page.ts';
 import { describeInBrowser } from './kit/describe-in-browser.ts';
 import { dialogs, openedParts, press } from './kit/dialogs.ts';
@@ -24,14 +24,14 @@ const pages = [
   '/dashboard/no-such-page',
 ] as const;
 
-/** Of some thirty pages; a bound for one that hangs, also on a busy machine. */
+/** The time for some thirty pages: a bound in case one hangs, also on a busy machine. */
 const visitMaxMs = 10 * 60_000;
-/** A browser that asks for less motion gets none that goes on. */
+/** With reduced motion, no animation may be endless. */
 const endlessAnimations = `document.getAnimations()
   .filter(each => each.effect.getComputedTiming().endTime === Infinity)
   .map(each => each.animationName + ' does not end')`;
 
-/** A link that its owner may appeal for, and an account with a password. */
+/** Seeds a link that its owner may appeal for, and an account with a password; returns the id of the account. */
 async function seedMore({ call }: SeededTerse): Promise<string> {
   await call('POST', '/api/v1/links', { body: { longUrl: 'https://held.example/', customAlias: 'held' } });
   const { link } = (await call('GET', '/api/v1/moderation/links/held')).body;
@@ -46,7 +46,7 @@ async function seedMore({ call }: SeededTerse): Promise<string> {
   return id;
 }
 
-/** Of pages that are opened with a token: each lets someone choose a password. */
+/** The tokens of the pages on which someone chooses a password. */
 async function tokensOf({ call }: SeededTerse, memberId: string): Promise<Record<string, string>> {
   const guest = (await call('POST', '/api/v1/accounts', { body: { name: 'Guest' } })).body;
   const tokenOf = async (id: string, path: string): Promise<string> =>
@@ -69,7 +69,7 @@ await describeInBrowser('axe', browser => {
   interface View {
     readonly tab: Tab;
     look(name: string, opened?: string): Promise<void>;
-    /** Fails for what was found, and closes the tab. */
+    /** Fails if anything was found, and closes the tab. */
     end(): Promise<void>;
   }
   const openView = async (options: TabOptions): Promise<View> => {
@@ -78,20 +78,23 @@ await describeInBrowser('axe', browser => {
     return {
       tab,
       async look(name, opened) {
-        // What is under an open dialog is looked at again on a desk only: rules about whole documents need it.
+        // The page under an open dialog is checked again on a desktop only, for the rules about whole documents.
         const isWhole = opened === undefined || options.width === undefined;
-        const objections = await axeObjectionsInBothSchemes(tab.page, {
+        const violations = await axeViolationsInBothSchemes(tab.page, {
           within: isWhole ? undefined : opened,
           coloursWithin: opened,
         });
         const endless = (await tab.page.evaluate(endlessAnimations)) as string[];
-        if (objections.length + endless.length > 0) found[name] = [...objections, ...endless];
+        if (violations.length + endless.length > 0) found[name] = [...violations, ...endless];
       },
       async end() {
-        // The browser itself notes what there is not.
-        const complaints = tab.complaints.filter(text => !/status of 4(?:01|03|04|09|10)/.test(text));
+        // The browser itself logs these statuses as errors.
+        const consoleErrors = tab.consoleErrors.filter(text => !/status of 4(?:01|03|04|09|10)/.test(text));
         expect(found).toEqual({});
-        expect({ complaints, foreign: tab.foreign }).toEqual({ complaints: [], foreign: [] });
+        expect({ consoleErrors, foreignRequests: tab.foreignRequests }).toEqual({
+          consoleErrors: [],
+          foreignRequests: [],
+        });
         await tab.context.close();
       },
     };

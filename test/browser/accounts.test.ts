@@ -1,4 +1,4 @@
-/** From an admin's invitation to a member who signs in with a password, and is offered what a member may do. */
+/** From an admin's invitation to a member who signs in with a password and sees only the pages of a member. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { callerOf } from '../kit/client.ts';
 import { startTerseHere, type TerseHere } from '../kit/terse-here.ts';
@@ -26,7 +26,7 @@ await describeInBrowser('accounts in the dashboard', browser => {
     await terse.stop();
   });
 
-  test('an admin makes an account and gets an invitation to hand over', async () => {
+  test('an admin creates an account and gets an invitation to hand over', async () => {
     const { page } = admin;
     await page.getByRole('button', { name: 'New account' }).click();
     await page.getByLabel('Name').fill('Ada');
@@ -84,13 +84,16 @@ await describeInBrowser('accounts in the dashboard', browser => {
     await shared.context.close();
   });
 
-  test('a suspension ends what the member was doing', async () => {
+  test('a suspension signs the member out', async () => {
     const { page } = admin;
     await page.getByRole('button', { name: 'More for Ada' }).click();
     await page.getByRole('menuitem', { name: 'Suspend' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
     await page.getByRole('rowheader', { name: 'Ada' }).getByText('Suspended').waitFor();
-    expect({ complaints: admin.complaints, foreign: admin.foreign }).toEqual({ complaints: [], foreign: [] });
+    expect({ consoleErrors: admin.consoleErrors, foreignRequests: admin.foreignRequests }).toEqual({
+      consoleErrors: [],
+      foreignRequests: [],
+    });
     await member.page.getByRole('link', { name: 'Links' }).first().click();
     await member.page
       .getByText(/suspended|session has ended/)

@@ -4,14 +4,14 @@ import type { Page } from 'playwright-core';
 import { callerOf } from '../kit/client.ts';
 import { startTerseHere, type TerseHere } from '../kit/terse-here.ts';
 import { adminKey } from '../kit/terse-process.ts';
-import { axeObjections, axeObjectionsInBothSchemes } from './kit/axe.ts';
+import { axeViolations, axeViolationsInBothSchemes } from './kit/axe.ts';
 import { openTab, type Tab, type TabOptions } from './kit/dashboard-page.ts';
 import { describeInBrowser } from './kit/describe-in-browser.ts';
 
 await describeInBrowser('the API reference', browser => {
   let terse: TerseHere;
   beforeAll(async () => {
-    // Readers see it under another name than the public one, too.
+    // The page must also work under another host name than the public one.
     terse = await startTerseHere({ env: { TERSE_BASE_URL: 'https://short.example' } });
   });
   afterAll(() => terse.stop());
@@ -28,15 +28,15 @@ await describeInBrowser('the API reference', browser => {
     await operation(page, 'createLink').locator('.opblock-body').waitFor();
   };
 
-  describe('on a desk', () => {
-    // A page of every operation takes seconds to build, and a reader stays on it, too.
+  describe('on a desktop', () => {
+    // One tab for all tests, because the page takes seconds to build.
     let tab: Tab;
     beforeAll(async () => {
       tab = await openDocs();
     });
     afterAll(() => tab.context.close());
 
-    test('opens with how to shorten a URL, before anything else', async () => {
+    test('shows first how to shorten a URL', async () => {
       const { page } = tab;
       const introduction = page.locator('.info .description, .info .info__description').first();
       expect(await introduction.innerText()).toStartWith('Shorten a URL');
@@ -44,13 +44,13 @@ await describeInBrowser('the API reference', browser => {
       expect(await page.locator('.opblock-summary-description').first().textContent()).toBe('Shorten a URL');
     });
 
-    test('has nothing that axe objects to, closed and open, light and dark', async () => {
+    test('has no violations of axe, closed and open, light and dark', async () => {
       await openCreateLink(tab.page);
-      expect(await axeObjectionsInBothSchemes(tab.page)).toEqual([]);
+      expect(await axeViolationsInBothSchemes(tab.page)).toEqual([]);
     });
 
     test('shows every operation and sends a request with the key of the reader, within the policy of every page', async () => {
-      const { page, complaints, foreign } = tab;
+      const { page, consoleErrors, foreignRequests } = tab;
       const { body } = await callerOf(terse.url)('GET', '/api/v1/openapi.json');
       const ids = Object.values<object>(body.paths)
         .flatMap(Object.values)
@@ -72,17 +72,17 @@ await describeInBrowser('the API reference', browser => {
       const answer = list.locator('.live-responses-table .response-col_status').last();
       await answer.waitFor();
       expect(await answer.textContent()).toContain('200');
-      expect([complaints, foreign]).toEqual([[], []]);
+      expect([consoleErrors, foreignRequests]).toEqual([[], []]);
     });
   });
 
-  test('on a phone, leads to the problem that the address names, and has nothing that axe objects to', async () => {
+  test('on a phone, scrolls to the problem that the address names, and has no violations of axe', async () => {
     const { page, context } = await openDocs({ width: 390, height: 844 }, '#problem-rate_limited');
     await page.waitForFunction(
       'document.getElementById("problem-rate_limited").getBoundingClientRect().top < innerHeight',
     );
     await openCreateLink(page);
-    expect(await axeObjections(page)).toEqual([]);
+    expect(await axeViolations(page)).toEqual([]);
     await context.close();
   });
 });

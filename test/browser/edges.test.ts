@@ -1,4 +1,4 @@
-/** What happens at the edges of the dashboard: two people at once, answers that are lost, keys that are held. */
+/** Edge cases of the dashboard: concurrent users, lost answers, held keys. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { type Call, callerOf } from '../kit/client.ts';
@@ -40,7 +40,7 @@ await describeInBrowser('the dashboard at its edges', browser => {
     return shortCode;
   };
 
-  test('a case stays open, with the reason that was typed, while a riskier one comes in before it', async () => {
+  test('a case stays open, with the typed reason, while a riskier one enters the queue before it', async () => {
     const { page } = tab;
     const code = await reported('https://example.com/first');
     await page.goto('/dashboard/moderation');
@@ -60,7 +60,7 @@ await describeInBrowser('the dashboard at its edges', browser => {
     expect(await page.getByLabel('Reason (visible to the owner)').inputValue()).toBe('typed');
   });
 
-  test('who goes on to another case stays there when the decision on the last one is answered', async () => {
+  test('a user who moves on to another case stays there when the decision on the last one is answered', async () => {
     const { page } = tab;
     const code = (await page.getByRole('article').getAttribute('aria-label'))!.slice('Case '.length);
     const others = [
@@ -92,7 +92,7 @@ await describeInBrowser('the dashboard at its edges', browser => {
   test('an empty filter does not say that the queue is empty', async () => {
     const { page } = tab;
     await page.getByRole('button', { name: 'Appeals' }).click();
-    await page.getByRole('heading', { name: 'No case passes this filter' }).waitFor();
+    await page.getByRole('heading', { name: 'No case matches this filter' }).waitFor();
   });
 
   test('on a phone, the keys of a decision do nothing while the list is shown', async () => {
@@ -107,7 +107,7 @@ await describeInBrowser('the dashboard at its edges', browser => {
     await phone.context.close();
   });
 
-  test('an expiry that is not complete is said at its field, and nothing is saved', async () => {
+  test('an incomplete expiry is reported at its field, and nothing is saved', async () => {
     const { page } = tab;
     const expiresAt = '2999-01-31T00:00:00.000Z';
     await make({ customAlias: 'ends', expiresAt });
@@ -118,7 +118,7 @@ await describeInBrowser('the dashboard at its edges', browser => {
     expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
   });
 
-  test('a suggested tag takes the place of what was typed', async () => {
+  test('a suggested tag replaces the typed text', async () => {
     const { page } = tab;
     await make({ tags: ['newsletter'] });
     await page.goto('/dashboard/links');
@@ -143,7 +143,7 @@ await describeInBrowser('the dashboard at its edges', browser => {
     expect(await dialog.getByLabel('Destination').inputValue()).toContain('utm_source=mail');
   });
 
-  test('what the server says about a field is gone once the field is changed', async () => {
+  test('an error of a field disappears once the field is changed', async () => {
     const dialog = tab.page.getByRole('dialog');
     await dialog.getByLabel('Short link').fill('ends');
     const rejected = tab.page.waitForResponse(response => response.request().method() === 'POST');
@@ -154,7 +154,7 @@ await describeInBrowser('the dashboard at its edges', browser => {
     await dialog.locator('.field-problem').waitFor({ state: 'detached' });
   });
 
-  test('a link whose answer is lost is made once, however often it is sent', async () => {
+  test('a link whose answer is lost is created once, however often it is sent', async () => {
     const { page } = tab;
     const dialog = page.getByRole('dialog');
     await page.route(
@@ -166,7 +166,7 @@ await describeInBrowser('the dashboard at its edges', browser => {
       { times: 1 },
     );
     await dialog.getByRole('button', { name: 'Create link' }).click();
-    await dialog.getByText('nothing is made twice').waitFor();
+    await dialog.getByText('nothing is created twice').waitFor();
     await dialog.getByRole('button', { name: 'Create link' }).click();
     await page.getByRole('dialog', { name: 'Your link is ready' }).waitFor();
     expect((await call('GET', '/api/v1/links?search=example.com/once')).body.links).toHaveLength(1);
@@ -251,7 +251,7 @@ await describeInBrowser('the dashboard at its edges', browser => {
     expect(await page.evaluate(spaceBelow)).toBeLessThan(100);
   });
 
-  test('numbers that cannot be read again stay, below what went wrong', async () => {
+  test('numbers that cannot be reloaded stay, below the error', async () => {
     const { page } = tab;
     await page.goto('/dashboard/links/spared');
     await page.getByRole('region', { name: 'Clicks over time' }).waitFor();
@@ -274,7 +274,7 @@ await describeInBrowser('the dashboard at its edges', browser => {
     await history.getByText('Created', { exact: true }).waitFor();
   });
 
-  test('another page begins at its heading', async () => {
+  test('another page starts with the focus on its heading', async () => {
     const { page } = tab;
     await page.getByRole('link', { name: 'API keys' }).first().click();
     await focusOn(page, 'API keys');
@@ -325,7 +325,7 @@ await describeInBrowser('the dashboard at its edges', browser => {
     await page.keyboard.press('Escape');
   });
 
-  test('the shorten box of the landing page copies what it made', async () => {
+  test('the shorten box of the landing page copies the new link', async () => {
     const own = await openTab(browser(), url);
     await own.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     await own.page.goto('/');
@@ -336,7 +336,7 @@ await describeInBrowser('the dashboard at its edges', browser => {
     await own.context.close();
   });
 
-  test('a tab does not go on as one account when another one has signed in beside it', async () => {
+  test('a tab does not continue as one account when another one has signed in in another tab', async () => {
     const { page, context } = tab;
     const strangerKey = addAccount(terse.dataFolder, 'stranger');
     await page.keyboard.press('Control+k');
@@ -359,11 +359,11 @@ await describeInBrowser('the dashboard at its edges', browser => {
       .first()
       .click();
     expect(await page.getByLabel('Destination').inputValue()).toBe('');
-    expect(tab.complaints.filter(text => !/503|409|ERR_FAILED/.test(text))).toEqual([]);
+    expect(tab.consoleErrors.filter(text => !/503|409|ERR_FAILED/.test(text))).toEqual([]);
   });
 });
 
-/** How far the page can be scrolled below what it shows. */
+/** How far the page can be scrolled below its content. */
 const spaceBelow =
   'document.documentElement.scrollHeight - scrollY - document.querySelector("main").getBoundingClientRect().bottom';
 

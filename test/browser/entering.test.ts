@@ -1,6 +1,6 @@
 /**
- * Coming in: the first run, signing up, a forgotten password, a limit, an unknown link, another language.
- * accessible.test.ts has axe look at the pages of the dashboard that are seen on the way.
+ * The first run, signing up, a forgotten password, a limit, an unknown link, another language. The pages of the dashboard
+ * on the way are checked by axe in accessible.test.ts.
  */
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
@@ -9,7 +9,7 @@ import { startTerseHere, type TerseHere } from '../kit/terse-here.ts';
 import { adminKey } from '../kit/terse-process.ts';
 import { until } from '../kit/until.ts';
 import { browser as visitor } from '../kit/visitors.ts';
-import { axeObjections } from './kit/axe.ts';
+import { axeViolations } from './kit/axe.ts';
 import { openTab, signIn, type Tab, type TabOptions } from './kit/dashboard-page.ts';
 import { describeInBrowser } from './kit/describe-in-browser.ts';
 
@@ -41,54 +41,51 @@ await describeInBrowser('coming in', browser => {
   beforeAll(async () => {
     shared = await start({ TERSE_SIGNUP: 'on', TERSE_LIMITS: 'signIn=off,signUp=off' });
   });
-  // What stays open would go on drawing and asking.
+  // Open tabs would keep rendering and sending requests.
   afterEach(async () => {
     for (const { context } of tabs.splice(0)) await context.close();
   });
   afterAll(async () => {
     for (const terse of started) await terse.stop();
   });
-  const quiet = ({ complaints, foreign }: Tab): void =>
-    expect({ complaints, foreign }).toEqual({ complaints: [], foreign: [] });
+  const expectNoErrors = ({ consoleErrors, foreignRequests }: Tab): void =>
+    expect({ consoleErrors, foreignRequests }).toEqual({ consoleErrors: [], foreignRequests: [] });
 
-  test.each(screens)(
-    'the first run asks for the key and leads through the first steps, %s',
-    async (_, size) => {
-      const terse = await start();
-      const tab = await open(terse, size);
-      const { page } = tab;
-      await page.goto('/dashboard');
-      await page.getByLabel('API key', { exact: true }).waitFor();
-      await until('the focus', async () => (await focused(page)) === 'API key');
-      await page.keyboard.type(adminKey);
-      await page.keyboard.press('Enter');
-      const list = page.getByRole('region', { name: 'Getting started' });
-      await list.getByText('0 of 4 done').waitFor();
+  test.each(screens)('the first run asks for the key and lists the first steps, %s', async (_, size) => {
+    const terse = await start();
+    const tab = await open(terse, size);
+    const { page } = tab;
+    await page.goto('/dashboard');
+    await page.getByLabel('API key', { exact: true }).waitFor();
+    await until('the focus', async () => (await focused(page)) === 'API key');
+    await page.keyboard.type(adminKey);
+    await page.keyboard.press('Enter');
+    const list = page.getByRole('region', { name: 'Getting started' });
+    await list.getByText('0 of 4 done').waitFor();
 
-      const call = callerOf(terse.url);
-      const link = (await call('POST', '/api/v1/links', { body: { longUrl: 'https://example.com/' } })).body;
-      await call('POST', '/api/v1/accounts', { body: { name: 'Ada' } });
-      await fetch(link.shortUrl, { redirect: 'manual', headers: visitor });
-      await until(
-        'the click is counted',
-        async () => (await call('GET', '/api/v1/stats')).body.totalClicks === 1,
-      );
-      await page.reload();
-      await list.getByText('3 of 4 done').waitFor();
-      await list.getByRole('link', { name: 'Set a password' }).click();
-      await page.getByLabel('E-mail address').fill('root@example.com');
-      await page.getByRole('form', { name: 'Profile' }).getByRole('button', { name: 'Save' }).click();
-      await page.getByText('Saved').waitFor();
-      await page.getByLabel('New password').fill(password);
-      await page.getByRole('form', { name: 'Set a password' }).getByRole('button', { name: 'Save' }).click();
-      await page.getByRole('form', { name: 'Change the password' }).waitFor();
-      await page.goto('/dashboard');
-      await page.getByText('Most clicked links').waitFor();
-      // All of it is done, so there is nothing to say.
-      expect(await list.count()).toBe(0);
-      quiet(tab);
-    },
-  );
+    const call = callerOf(terse.url);
+    const link = (await call('POST', '/api/v1/links', { body: { longUrl: 'https://example.com/' } })).body;
+    await call('POST', '/api/v1/accounts', { body: { name: 'Ada' } });
+    await fetch(link.shortUrl, { redirect: 'manual', headers: visitor });
+    await until(
+      'the click is counted',
+      async () => (await call('GET', '/api/v1/stats')).body.totalClicks === 1,
+    );
+    await page.reload();
+    await list.getByText('3 of 4 done').waitFor();
+    await list.getByRole('link', { name: 'Set a password' }).click();
+    await page.getByLabel('E-mail address').fill('root@example.com');
+    await page.getByRole('form', { name: 'Profile' }).getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved').waitFor();
+    await page.getByLabel('New password').fill(password);
+    await page.getByRole('form', { name: 'Set a password' }).getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('form', { name: 'Change the password' }).waitFor();
+    await page.goto('/dashboard');
+    await page.getByText('Most clicked links').waitFor();
+    // All steps are done, so the list is gone.
+    expect(await list.count()).toBe(0);
+    expectNoErrors(tab);
+  });
 
   test('the list of first steps can be hidden, and stays hidden', async () => {
     const tab = await open(shared);
@@ -112,12 +109,12 @@ await describeInBrowser('coming in', browser => {
     await page.getByLabel('New password').fill(password);
     await page.getByRole('button', { name: 'Create account' }).click();
     await heading(page, 'Overview').waitFor();
-    // A member invites nobody, and has a password already.
+    // A member cannot invite, and already has a password.
     await page.getByText('1 of 3 done').waitFor();
-    quiet(tab);
+    expectNoErrors(tab);
   });
 
-  test('signing up with an address that has an account opens nothing, and says what to do', async () => {
+  test('signing up with an address that has an account does not sign in, and says what to do', async () => {
     const { page } = await open(shared);
     await page.goto('/dashboard/sign-up');
     await page.getByLabel('Name').fill('Impostor');
@@ -214,7 +211,7 @@ await describeInBrowser('coming in', browser => {
     await page.getByLabel('E-Mail-Adresse').fill('typed@example.com');
     await page.getByRole('button', { name: 'English' }).click();
     await heading(page, 'Sign in').waitFor();
-    // What was typed stays.
+    // The typed text stays.
     expect(await page.getByLabel('E-mail address').inputValue()).toBe('typed@example.com');
     expect(await page.locator('html').getAttribute('lang')).toBe('en');
     await page.reload();
@@ -224,7 +221,7 @@ await describeInBrowser('coming in', browser => {
     await heading(page, 'Konto').waitFor();
     await page.reload();
     await heading(page, 'Konto').waitFor();
-    quiet(tab);
+    expectNoErrors(tab);
   });
 
   test('the account menu switches the language', async () => {
@@ -236,7 +233,7 @@ await describeInBrowser('coming in', browser => {
     await tab.page.locator('.account-button').click();
     await tab.page.getByRole('menuitem', { name: 'English' }).click();
     await heading(tab.page, 'Overview').waitFor();
-    quiet(tab);
+    expectNoErrors(tab);
   });
 
   test('an English reader loads no German, and the script of the first page stays small', async () => {
@@ -278,14 +275,14 @@ await describeInBrowser('the landing page', browser => {
     await page.getByText('blocked unless a moderator allows it').waitFor();
     expect(await page.getByRole('button', { name: 'Copy' }).isVisible()).toBe(false);
     expect(await page.locator('#short-link').getAttribute('href')).toBeNull();
-    expect(await axeObjections(page)).toEqual([]);
+    expect(await axeViolations(page)).toEqual([]);
     await shorten(page, 'https://login-microsoft.example.top/password/reset');
     await page.getByRole('heading', { name: 'Your link is being checked' }).waitFor();
     await shorten(page, 'https://example.com/');
     await page.getByRole('heading', { name: 'Your short link' }).waitFor();
     expect(await page.locator('#result-note').isVisible()).toBe(false);
     expect(await page.getByRole('button', { name: 'Copy' }).isVisible()).toBe(true);
-    // A destination that is not allowed is nothing that a key would change.
+    // A key would not help with a destination that is not allowed.
     const problem = { code: 'url_blocked', field: 'longUrl', detail: 'This destination is on a list.' };
     await page.route('**/api/v1/links', route =>
       route.fulfill({ status: 403, body: JSON.stringify(problem) }),

@@ -1,4 +1,4 @@
-/** A person explores statistics: filters, ranges, zones, comparisons and lists, on a desk and on a phone. */
+/** Exploring statistics: filters, ranges, zones, comparisons and lists, on a desktop and on a phone. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { openTab, signIn, type Tab } from './kit/dashboard-page.ts';
@@ -54,12 +54,12 @@ await describeInBrowser('exploring statistics', browser => {
       expect(await statisticsShown(page)).toEqual(filtered);
       await page.locator('.filter-chip').click();
       await page.locator('.filter-chip').waitFor({ state: 'detached' });
-      // The keyboard goes on where the chip was.
+      // The keyboard focus stays where the chip was.
       expect(await page.evaluate("document.activeElement.closest('.stats-toolbar') !== null")).toBe(true);
       expect(await statisticsShown(page)).toEqual(before);
     });
 
-    test('rows of several lists combine, by keyboard too, and Back takes the last one away', async () => {
+    test('rows of several lists combine, by keyboard too, and Back removes the last one', async () => {
       await page.goto('/dashboard?range=30d');
       await statisticsShown(page);
       await row(page, 'device', 'desktop').focus();
@@ -115,7 +115,7 @@ await describeInBrowser('exploring statistics', browser => {
       await rows.click();
       await dialog.getByRole('searchbox').fill('franc');
       await rows.filter({ hasText: 'France' }).click();
-      // The focus is on the row: letters are not for the page behind the dialog.
+      // The focus is on the row: letters must not reach the shortcuts of the page behind the dialog.
       await page.keyboard.type('de');
       expect(await page.getByRole('dialog').count()).toBe(1);
       expect((await api('links/autumn')).status).toBe('active');
@@ -175,7 +175,7 @@ await describeInBrowser('exploring statistics', browser => {
       expect(figures.Clicks).toBe(range.clicks);
     });
 
-    test('numbers are compared with the period, the year or the weekdays before', async () => {
+    test('numbers are compared with the previous period, the previous year or matching weekdays', async () => {
       for (const [name, from] of [
         ['Previous period', '2026-10-01T22:00:00.000Z'],
         ['Previous year', '2025-10-08T22:00:00.000Z'],
@@ -228,13 +228,13 @@ await describeInBrowser('exploring statistics', browser => {
       await statisticsShown(page);
       released.resolve();
       await answered.promise;
-      // What is asked last is answered last.
+      // This request is answered last, because it was sent last.
       await page.evaluate("fetch('/health/live').then(response => response.text())");
       expect((await statisticsShown(page)).log).toBe(8);
       await page.unrouteAll();
     });
 
-    test('a tag that no link has is still shown as what the overview is of', async () => {
+    test('a tag that no link has is still shown as the filter of the overview', async () => {
       await page.goto('/dashboard?tag=no-such-tag');
       await statisticsShown(page);
       expect(await page.getByLabel('Tag', { exact: true }).inputValue()).toBe('no-such-tag');
@@ -258,7 +258,7 @@ await describeInBrowser('exploring statistics', browser => {
       expect(chart).toMatch(/^Clicks in 1[456] intervals/);
     });
 
-    test('an answer that lacks clicks is shown with a sentence that says so', async () => {
+    test('an answer that lacks clicks is shown with a note that says so', async () => {
       await page.route(/\/api\/v1\/links\/autumn\/stats\?/, async route => {
         const answer = await route.fetch();
         const body = { ...(await answer.json()), coveredFrom: '2026-10-01T00:00:00.000Z' };
@@ -269,8 +269,11 @@ await describeInBrowser('exploring statistics', browser => {
       await page.unrouteAll();
     });
 
-    test('all of it went without a complaint and without a request to anyone else', () => {
-      expect({ complaints: tab.complaints, foreign: tab.foreign }).toEqual({ complaints: [], foreign: [] });
+    test('there were no console errors and no requests to other servers', () => {
+      expect({ consoleErrors: tab.consoleErrors, foreignRequests: tab.foreignRequests }).toEqual({
+        consoleErrors: [],
+        foreignRequests: [],
+      });
     });
   });
 });

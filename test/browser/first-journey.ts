@@ -32,7 +32,7 @@ const step = (what: string): void => {
 
 const server = Bun.spawn(['npm', 'start'], {
   env: { ...process.env, TERSE_DATA: folder, PORT: String(port) },
-  // With all that npm starts, so that it can be ended together.
+  // In a process group with all that npm starts, so that it can be ended together.
   detached: true,
   stdout: 'ignore',
   stderr: 'inherit',
@@ -79,7 +79,7 @@ try {
   step('the link is made and copied');
   const short = (await page.evaluate('navigator.clipboard.readText()')) as string;
   await page.waitForTimeout(pasteMs);
-  // There is no other host here to arrive at.
+  // The redirect is not followed, because no other host can be reached here.
   await fetch(short, { redirect: 'manual', headers: visitor });
   step('the link is followed');
   await page.waitForTimeout(readMs);

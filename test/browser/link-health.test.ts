@@ -1,4 +1,4 @@
-/** What an owner sees of a destination that does not answer, and of one that does. */
+/** What an owner sees if a destination does not answer, and if it does. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
@@ -15,7 +15,7 @@ await describeInBrowser('link health in the dashboard', browser => {
   let tab: Tab;
 
   beforeAll(async () => {
-    // Without the role that asks: what is known is given here.
+    // Without the role that checks destinations: the test writes the results.
     terse = await startTerseHere({ env: { TERSE_LINK_HEALTH: 'on', TERSE_ROLES: 'api,redirect' } });
     const call = callerOf(terse.url);
     const { reader, writer } = await openEmbedded(terse.dataFolder);
@@ -59,12 +59,12 @@ await describeInBrowser('link health in the dashboard', browser => {
     );
   });
 
-  test('the page of a link says since when and why, or when it last answered', async () => {
+  test('the page of a link shows since when and why it does not answer, or when it last did', async () => {
     const { page } = tab;
     await page.goto('/dashboard/links/broken');
     await page.getByText('destination not answering, first seen 3 hr. ago: it answers with 410').waitFor();
     await page.goto('/dashboard/links/fine');
     await page.getByText(/destination answered/).waitFor();
-    expect(tab.complaints).toEqual([]);
+    expect(tab.consoleErrors).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** Managing links, as people do it, on a desk and on a phone: copying, drafts, many at once, QR codes, sharing. */
+/** Managing links on a desktop and on a phone: copying, drafts, many at once, QR codes, sharing. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { correction, generate } from 'lean-qr';
 import type { Locator } from 'playwright-core';
@@ -98,7 +98,7 @@ for (const [screen, size] of Object.entries(screens)) {
       await tab.page.locator('dialog .toast', { hasText: 'did not allow' }).waitFor();
     });
 
-    test('Escape asks before it loses what was typed, and a reload keeps it', async () => {
+    test('Escape asks before it loses typed text, and a reload keeps the text', async () => {
       await links();
       const destination = tab.page.getByRole('textbox', { name: 'Destination' });
       await tab.page.keyboard.press('c');
@@ -176,7 +176,7 @@ for (const [screen, size] of Object.entries(screens)) {
       expect(await tab.page.getByLabel('Tag', { exact: true }).inputValue()).toBe('autumn');
     });
 
-    test('a view that was saved under a name opens again, after a reload too', async () => {
+    test('a saved view opens again, after a reload too', async () => {
       const { page } = tab;
       await page.goto('/dashboard/links?tag=spring&sort=oldest');
       await page.getByRole('button', { name: 'Save view' }).click();
@@ -190,7 +190,7 @@ for (const [screen, size] of Object.entries(screens)) {
       await page.getByRole('button', { name: 'Save view' }).waitFor();
     });
 
-    test('what is shown is exported, and nothing else', async () => {
+    test('exactly the shown links are exported', async () => {
       const { page } = tab;
       await page.goto('/dashboard/links?tag=spring&sort=oldest');
       await page.getByText(/^2 of \d+ links$/).waitFor();
@@ -237,7 +237,7 @@ for (const [screen, size] of Object.entries(screens)) {
       await page.keyboard.press('Escape');
     });
 
-    test('a table of many addresses says what is wrong with which row, and what became of each', async () => {
+    test('a table of many addresses shows the problem of each row, and then its result', async () => {
       const { page } = tab;
       await links();
       await page.getByRole('button', { name: 'Import' }).click();
@@ -278,7 +278,7 @@ for (const [screen, size] of Object.entries(screens)) {
       expect(total).toBe(600);
     });
 
-    test('an import that stops midway goes on with the rows that are left, each created once', async () => {
+    test('an interrupted import continues with the remaining rows, each created once', async () => {
       const { page } = tab;
       await links();
       await page.getByRole('button', { name: 'Import' }).click();
@@ -290,7 +290,7 @@ for (const [screen, size] of Object.entries(screens)) {
       let calls = 0;
       await page.route('**/api/v1/links/bulk', async route => {
         calls += 1;
-        // The second is carried out, but its answer is lost; the fourth is limited for longer than anyone waits.
+        // The answer to the second call is lost; the fourth is limited for longer than the page waits.
         if (calls === 2) await route.fetch().then(() => route.abort());
         else if (calls === 4) {
           const problem = { code: 'rate_limited', detail: 'Too many new links. Try again in 20 minutes.' };
@@ -310,8 +310,8 @@ for (const [screen, size] of Object.entries(screens)) {
       await page.getByText('250 links created').waitFor();
       await page.getByRole('button', { name: 'Done' }).click();
       expect((await call('GET', '/api/v1/links?tag=go-on&total=true')).body.total).toBe(250);
-      // The browser notes the answers that the test made up.
-      tab.complaints.length = 0;
+      // The browser logs the failures that the test simulated.
+      tab.consoleErrors.length = 0;
     });
 
     test('hundreds of links are changed together, and each keeps its other tags', async () => {
@@ -321,7 +321,7 @@ for (const [screen, size] of Object.entries(screens)) {
       await page.getByRole('checkbox').first().check();
       await page.getByRole('button', { name: 'Select all 600' }).click();
       await page.getByLabel('Selected links').getByRole('button', { name: 'Edit' }).click();
-      // A tag to remove is chosen with a button, and Escape asks before that is lost, too.
+      // Escape also asks before a choice that was made with a button is lost.
       await page.getByRole('group', { name: 'Remove tags' }).getByRole('button', { name: 'many' }).click();
       await page.keyboard.press('Escape');
       await page.getByRole('button', { name: 'Keep editing' }).click();
@@ -377,7 +377,7 @@ for (const [screen, size] of Object.entries(screens)) {
       await links();
       await choose('Share statistics');
       await page.getByRole('button', { name: 'Create address' }).click();
-      const token = await page.getByLabel('Address that ends').inputValue();
+      const token = await page.getByLabel('Temporary address').inputValue();
       await page.getByRole('button', { name: 'Copy address' }).click();
       expect(await clipboard()).toBe(token);
       const chart = stranger.page.getByRole('region', { name: shown });
@@ -400,14 +400,17 @@ for (const [screen, size] of Object.entries(screens)) {
       await page.getByRole('switch', { name: 'Public page' }).click();
       await address.waitFor({ state: 'detached' });
       await sees('/dashboard/shared/one', hidden);
-      // The browser itself notes what is not available.
-      expect(stranger.complaints.filter(text => !text.includes('404'))).toEqual([]);
-      expect(stranger.foreign).toEqual([]);
+      // The browser itself logs the 404.
+      expect(stranger.consoleErrors.filter(text => !text.includes('404'))).toEqual([]);
+      expect(stranger.foreignRequests).toEqual([]);
       await stranger.context.close();
     });
 
-    test('all of it went without a complaint and without a request to anyone else', () => {
-      expect({ complaints: tab.complaints, foreign: tab.foreign }).toEqual({ complaints: [], foreign: [] });
+    test('there were no console errors and no requests to other servers', () => {
+      expect({ consoleErrors: tab.consoleErrors, foreignRequests: tab.foreignRequests }).toEqual({
+        consoleErrors: [],
+        foreignRequests: [],
+      });
     });
   });
 }

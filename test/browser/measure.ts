@@ -1,7 +1,7 @@
 /**
  * How the dashboard feels, in figures: what a first visit loads and how long it takes, how soon links, searches and
  * filters show, and how smooth scrolling through a hundred thousand links and zooming through a year of minutes are. It
- * prints and judges nothing; run it with `bun test/browser/measure.ts` on a machine that is otherwise idle.
+ * prints figures and asserts nothing; run it with `bun test/browser/measure.ts` on a machine that is otherwise idle.
  */
 import type { Page } from 'playwright-core';
 import { findChromium, launchChromium } from './kit/chromium.ts';
@@ -16,7 +16,7 @@ const print = (what: string, figure: string): void => {
 };
 const milliseconds = (value: number): string => `${value.toFixed(1)} ms`;
 
-/** Notes long tasks and the time between frames until it is read. */
+/** Records long tasks and the time between frames until it is read. */
 const watch = `{
   globalThis.smoothness = { longTasks: [], frames: [], isOn: true };
   new PerformanceObserver(list => smoothness.longTasks.push(...list.getEntries().map(entry => entry.duration)))
@@ -72,7 +72,7 @@ print('first load: style, gzip', `${(bytesOf('.css') / 1024).toFixed(1)} KB`);
 print('first load: form can be filled in after', milliseconds(interactive));
 print('first load: long tasks', String(longAtStart));
 
-/** The median and the longest of a few. */
+/** The median and the maximum of a few measurements. */
 const shown = (tookMs: readonly number[]): string => {
   const sorted = tookMs.toSorted((a, b) => a - b);
   return `${milliseconds(sorted[sorted.length >> 1]!)}, longest ${milliseconds(sorted.at(-1)!)}`;
@@ -106,7 +106,7 @@ const keys: number[] = [];
 await measured(page, `searching ${linkCount} links`, async () => {
   for (const key of 'article number 99') {
     await box.press(key);
-    // Until the list was drawn again.
+    // Measures until the list is rendered again.
     keys.push(
       (await page.evaluate(
         'new Promise(resolve => { const from = performance.now(); requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - from))); })',
@@ -117,7 +117,7 @@ await measured(page, `searching ${linkCount} links`, async () => {
 });
 print('a key of a search drawn after', shown(keys));
 
-// The clicks are older than the link, so it must not open with those since it was created.
+// Sets the range, because the clicks are older than the link, whose default range begins with its creation.
 await page.goto(`/dashboard/links/${large.popular}?range=30d`);
 const settled = page.locator('.stats[aria-busy=false] .figures');
 await settled.waitFor();

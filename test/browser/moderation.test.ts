@@ -1,14 +1,14 @@
-/** A moderator's desk: one key per decision, and what it does to visitors. */
+/** Moderation: one key per decision, and its effect on visitors. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { type Call, callerOf } from '../kit/client.ts';
 import { startTerseHere, type TerseHere } from '../kit/terse-here.ts';
-import { axeObjections } from './kit/axe.ts';
+import { axeViolations } from './kit/axe.ts';
 import { openTab, signIn, type Tab } from './kit/dashboard-page.ts';
 import { describeInBrowser } from './kit/describe-in-browser.ts';
 
 const phoneSize = { width: 390, height: 844 };
 
-/** Of an element in the page; types of browsers are not known here. */
+/** The part of an element that is used here: browser types are not available in tests. */
 interface Measured {
   getBoundingClientRect(): { readonly right: number };
 }
@@ -46,7 +46,7 @@ await describeInBrowser('the dashboard for a moderator', browser => {
   const statusOf = async (code: string): Promise<string> =>
     (await call('GET', `/api/v1/moderation/links/${code}`)).body.link.status;
 
-  test('the queue shows what was reported, as text, and the destination without a link', async () => {
+  test('the queue shows reports as text, and the destination without a link', async () => {
     const { page } = tab;
     await page.getByText('3 links waiting for a decision').waitFor();
     await page.getByText('<img src=x onerror=alert(1)> one').waitFor();
@@ -74,7 +74,7 @@ await describeInBrowser('the dashboard for a moderator', browser => {
     await page.getByText('The destination breaks the rules of this server.').waitFor();
     for (const [index, verb] of ['allowed', 'quarantined', 'blocked'].entries())
       await page.locator('.history li').getByText(`admin ${verb} /${codes[index]}`).waitFor();
-    // The stored entry is there for those who need it, and nowhere else.
+    // The stored entry is shown only on request.
     expect(await page.locator('.history').getByText('link.decided').count()).toBe(0);
     await page
       .locator('.history li', { hasText: `blocked /${codes[2]}` })
@@ -99,7 +99,7 @@ await describeInBrowser('the dashboard for a moderator', browser => {
     expect(await statusOf(shortCode)).toBe('active');
   });
 
-  test('a disabled link that was blocked is disabled again after Undo; what changed nothing has none', async () => {
+  test('a disabled link that was blocked is disabled again after Undo; a decision that changed nothing has no Undo', async () => {
     const { page } = tab;
     const longUrl = 'https://example.com/five';
     const { shortCode } = (await call('POST', '/api/v1/links', { body: { longUrl } })).body;
@@ -134,7 +134,7 @@ await describeInBrowser('the dashboard for a moderator', browser => {
     expect((await create()).status).toBe(201);
   });
 
-  test('the decision that stands out is the one that the risk suggests', async () => {
+  test('the highlighted decision is the one that the risk suggests', async () => {
     const { page } = tab;
     const dangerous = 'https://paypa1-secure.example/login/verify?session=8f31';
     const { body } = await call('POST', '/api/v1/links', { key: undefined, body: { longUrl: dangerous } });
@@ -146,7 +146,7 @@ await describeInBrowser('the dashboard for a moderator', browser => {
     expect(await styleOf('Allow')).toContain('button-plain');
   });
 
-  test('a case on a phone opens in the place of the list, at its top, and Escape and Back lead back', async () => {
+  test('a case on a phone replaces the list, scrolled to the top, and Escape and Back lead back', async () => {
     const phone = await openTab(browser(), terse.url.replace('127.0.0.1', 'localhost'), phoneSize);
     const { page } = phone;
     await signIn(phone, '/dashboard/moderation');
@@ -154,7 +154,7 @@ await describeInBrowser('the dashboard for a moderator', browser => {
     const box = await page.getByRole('article').boundingBox();
     expect(box!.y).toBeLessThan(phoneSize.height / 2);
     expect(await page.locator('.queue-list').isVisible()).toBe(false);
-    expect(await axeObjections(page)).toEqual([]);
+    expect(await axeViolations(page)).toEqual([]);
     await page.getByLabel('Reason (visible to the owner)').fill('not sure yet');
     await page.keyboard.press('Escape');
     expect(await page.getByLabel('Reason (visible to the owner)').inputValue()).toBe('not sure yet');
@@ -170,7 +170,7 @@ await describeInBrowser('the dashboard for a moderator', browser => {
   });
 
   test.each(['/dashboard/keys', '/dashboard/accounts', '/dashboard/moderation/blocklists'])(
-    'a table on a phone shows all it has without scrolling to the side: %s',
+    'a table on a phone shows all its columns without horizontal scrolling: %s',
     async path => {
       await call('POST', '/api/v1/blocklist', { body: { entry: 'wide.example', reason: 'to see a row' } });
       const phone = await openTab(browser(), terse.url.replace('127.0.0.1', 'localhost'), phoneSize);
@@ -191,6 +191,9 @@ await describeInBrowser('the dashboard for a moderator', browser => {
     await page.getByRole('link', { name: 'Status' }).click();
     await page.getByRole('region', { name: 'Codes available' }).waitFor();
     await page.getByRole('region', { name: 'API answers' }).getByText('/s').waitFor();
-    expect({ complaints: tab.complaints, foreign: tab.foreign }).toEqual({ complaints: [], foreign: [] });
+    expect({ consoleErrors: tab.consoleErrors, foreignRequests: tab.foreignRequests }).toEqual({
+      consoleErrors: [],
+      foreignRequests: [],
+    });
   });
 });

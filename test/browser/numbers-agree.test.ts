@@ -13,7 +13,7 @@ const dayMs = 24 * 60 * 60_000;
 const shownMax = 9;
 const pages = ['/dashboard', '/dashboard?tag=shop', '/dashboard/links/autumn', '/dashboard/links/black-week'];
 const ranges = ['1h', '24h', 'today', 'yesterday', '7d', '30d', 'month', 'created', 'own'];
-/** Single clicks are not kept so long: without filters only. */
+/** Only without filters, because single clicks are not kept that long. */
 const longRanges = ['90d', '12m', 'all'];
 const zones = ['', 'UTC', 'Asia/Kathmandu', 'America/New_York', 'Pacific/Chatham', 'Australia/Adelaide'];
 const values: Readonly<Partial<Record<DimensionName, readonly string[]>>> = {
@@ -41,7 +41,7 @@ await describeInBrowser('the numbers of a page', browser => {
   });
 
   test(
-    'agree with the API and with each other, whatever is chosen',
+    'agree with the API and with each other, for any choice',
     async () => {
       const random = announcedRandom('ranges, zones and filters');
       const pick = <Value>(list: readonly Value[]): Value => list[Math.floor(random.float() * list.length)]!;
@@ -83,13 +83,13 @@ await describeInBrowser('the numbers of a page', browser => {
     const shown = await statisticsShown(tab.page);
     tab.page.off('request', note);
 
-    // The page asked for what the address says.
+    // The request of the page matches its address.
     const last = new URL(asked.at(-1)!, seeded.url).searchParams;
     expect([path, last.get('timeZone')]).toEqual([path, chosen.searchParams.get('zone') ?? 'Europe/Berlin']);
     const filters = dimensions.filter(({ name }) => last.has(name)).map(({ name }) => name);
     expect([path, filters.sort()]).toEqual([path, [...filtered].sort()]);
 
-    // It shows what the API answers, and what it answers adds up.
+    // The page shows the answer of the API, and the answer adds up.
     const { body } = await seeded.call('GET', asked.at(-1)!);
     const clicks = body.range.clicks as number;
     expect([path, shown.figures.Clicks, shown.figures.Visitors, shown.figures['Bots and previews']]).toEqual([

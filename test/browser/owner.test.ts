@@ -1,4 +1,4 @@
-/** An owner's first day: sign in, make a link, watch it being followed, change it, switch it off. */
+/** An owner's first day: signs in, creates a link, sees its clicks, edits it, disables it. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { callerOf } from '../kit/client.ts';
 import { startTerseHere, type TerseHere } from '../kit/terse-here.ts';
@@ -26,7 +26,7 @@ await describeInBrowser('the dashboard for an owner', browser => {
     await terse.stop();
   });
 
-  test('a wrong key is refused with a sentence, the right one opens an empty overview', async () => {
+  test('a wrong key is rejected with a message, the right one opens an empty overview', async () => {
     const { page } = tab;
     await page.goto('/dashboard');
     await page.getByRole('button', { name: 'API key' }).click();
@@ -36,8 +36,8 @@ await describeInBrowser('the dashboard for an owner', browser => {
       .getByRole('alert')
       .getByText(/not valid/)
       .waitFor();
-    // The browser itself notes the refusal; nothing else may have complained so far.
-    expect(tab.complaints.splice(0).every(text => text.includes('401'))).toBe(true);
+    // The browser itself logs the rejection; there must be no other error so far.
+    expect(tab.consoleErrors.splice(0).every(text => text.includes('401'))).toBe(true);
     await signIn(tab);
     await page.getByRole('heading', { name: 'Welcome to Terse' }).waitFor();
   });
@@ -63,7 +63,7 @@ await describeInBrowser('the dashboard for an owner', browser => {
     await page.getByRole('heading', { name: 'Your link is ready' }).waitFor();
     const answer = await visit('/first');
     expect(answer.headers.get('location')).toBe('https://example.com/a/long/path?utm_source=mail');
-    // What is counted by then is not shown as live on the page that is opened next.
+    // A click that is already counted is not shown as live on the next page.
     await until('the click to be counted', async () => (await clicksOf('first')) === 1);
     await page.getByRole('button', { name: 'See statistics' }).click();
     await page.getByRole('heading', { name: /\/first$/ }).waitFor();
@@ -92,7 +92,7 @@ await describeInBrowser('the dashboard for an owner', browser => {
     await page.locator('.history').getByText('https://example.com/elsewhere').waitFor();
   });
 
-  test('the QR code can be downloaded as a drawing and as pixels', async () => {
+  test('the QR code can be downloaded as SVG and as PNG', async () => {
     const { page } = tab;
     await page.keyboard.press('q');
     await page.getByRole('img', { name: 'QR code of the short link' }).waitFor();
@@ -111,7 +111,7 @@ await describeInBrowser('the dashboard for an owner', browser => {
     await page.keyboard.press('Escape');
   });
 
-  test('the keyboard skips the navigation, and finds what it has chosen in the command palette', async () => {
+  test('the keyboard can skip the navigation, and the command palette scrolls to the selected option', async () => {
     const { page } = tab;
     await page.goto('/dashboard');
     await page.getByRole('heading', { level: 1 }).waitFor();
@@ -136,7 +136,7 @@ await describeInBrowser('the dashboard for an owner', browser => {
     await page.setViewportSize({ width: 1280, height: 860 });
   });
 
-  test('what the server rejects is said where it can be corrected, or above the form', async () => {
+  test('an error of the server is shown at its field, or above the form', async () => {
     const { page } = tab;
     await page.goto('/dashboard/links/first');
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
@@ -157,8 +157,8 @@ await describeInBrowser('the dashboard for an owner', browser => {
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('alert').getByText('No such domain.').waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
-    // The browser itself notes both.
-    expect(tab.complaints.splice(0).every(text => text.includes('400'))).toBe(true);
+    // The browser itself logs both.
+    expect(tab.consoleErrors.splice(0).every(text => text.includes('400'))).toBe(true);
   });
 
   test('a disabled link answers 410 at once, an enabled one leads on again', async () => {
@@ -188,7 +188,7 @@ await describeInBrowser('the dashboard for an owner', browser => {
     await page.getByRole('button', { name: 'More for first' }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByText('No links yet').waitFor();
-    // Leaving the page is as good as waiting; what it sends when it is left may arrive after what the next page asks.
+    // Leaving the page deletes the link at once, but the deletion may arrive after the first requests of the next page.
     await page.goto('/dashboard/links');
     await until('the link to be deleted', async () =>
       (await (await visit('/first')).text()).includes('deleted'),
@@ -197,7 +197,7 @@ await describeInBrowser('the dashboard for an owner', browser => {
     await page.getByText('No links yet').waitFor();
   });
 
-  test('a key is shown once, works, and does no longer once it is revoked', async () => {
+  test('a key is shown once, and works until it is revoked', async () => {
     const { page } = tab;
     await page.keyboard.press('g');
     await page.keyboard.press('k');
@@ -215,7 +215,10 @@ await describeInBrowser('the dashboard for an owner', browser => {
     expect((await ask()).status).toBe(401);
   });
 
-  test('all of it went without a complaint and without a request to anyone else', () => {
-    expect({ complaints: tab.complaints, foreign: tab.foreign }).toEqual({ complaints: [], foreign: [] });
+  test('there were no console errors and no requests to other servers', () => {
+    expect({ consoleErrors: tab.consoleErrors, foreignRequests: tab.foreignRequests }).toEqual({
+      consoleErrors: [],
+      foreignRequests: [],
+    });
   });
 });

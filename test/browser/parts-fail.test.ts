@@ -1,4 +1,4 @@
-/** Parts of a page that fail or are late: what was done stays, what is old is marked, and the rest comes back. */
+/** Parts of a page that fail or are late: finished changes stay, old numbers are marked, and failed parts recover. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import { openTab, signIn, type Tab } from './kit/dashboard-page.ts';
 import { describeInBrowser } from './kit/describe-in-browser.ts';
@@ -50,7 +50,7 @@ await describeInBrowser('a part that fails', browser => {
     expect(body.total).toBe(1_000);
   });
 
-  test('numbers of the last choice are marked as old until those of the new one arrive', async () => {
+  test('numbers of the previous choice are marked as old until the new ones arrive', async () => {
     const page = await open({ nowMs: storyNowMs });
     await page.goto('/dashboard/links/autumn');
     const numbers = page.locator('.stats-numbers');
@@ -95,14 +95,14 @@ await describeInBrowser('a part that fails', browser => {
     await places.locator('.map path').first().waitFor({ state: 'attached' });
   });
 
-  test('on a phone, badges are wholly in view: of a link’s state, and of a click that is no person’s', async () => {
+  test('on a phone, badges of links and of clicks are not cut off', async () => {
     const page = await open({ width: 390, height: 844, nowMs: storyNowMs });
     const isInView = async (text: string, within: string): Promise<void> => {
       const badge = page.locator(`${within} .badge`, { hasText: text }).first();
       await badge.scrollIntoViewIfNeeded();
       const { x, y, width, height } = (await badge.boundingBox())!;
       expect(width).toBeGreaterThan(20);
-      // Cut off by nothing: its outermost points belong to it.
+      // Nothing covers or clips the badge: its outermost points belong to it.
       for (const across of [x + 2, x + width - 2])
         expect(
           await page.evaluate(
@@ -112,7 +112,7 @@ await describeInBrowser('a part that fails', browser => {
     };
     await page.goto('/dashboard/links');
     await isInView('Disabled', '.link-row');
-    // And the code beside it is not cut off for a tag.
+    // The code beside it is not cut off in favour of a tag.
     const code = "document.querySelector('.link-row:has(.badge) .row-link')";
     expect(await page.evaluate(`${code}.scrollWidth <= ${code}.clientWidth`)).toBe(true);
     await page.goto('/dashboard/links/autumn?bot=bot');

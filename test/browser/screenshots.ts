@@ -1,6 +1,6 @@
 /**
- * Takes the pictures in docs/screenshots: every page, light and dark, on a desk and on a phone, from seeded data and
- * at a moment that is held still. `npm run screenshots` runs it; names given on the command line limit it.
+ * Takes the pictures in docs/screenshots: every page, light and dark, on a desktop and on a phone, from seeded data and
+ * with a stopped clock. `npm run screenshots` runs it; names given on the command line limit it.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -90,7 +90,7 @@ const pictures: readonly Picture[] = [
   { name: 'queue', path: '/dashboard/moderation' },
   { name: 'blocklists', path: '/dashboard/moderation/blocklists' },
   { name: 'audit', path: '/dashboard/moderation/audit' },
-  // Last, because it stays German.
+  // Last, because the tab stays German.
   {
     name: 'german',
     path: '/dashboard/account',
@@ -102,7 +102,7 @@ const pictures: readonly Picture[] = [
   },
 ];
 
-/** Before signing in. */
+/** Pictures before signing in. */
 const entrances: readonly Picture[] = [
   {
     name: 'sign-in',
@@ -119,7 +119,7 @@ const entrances: readonly Picture[] = [
   },
 ];
 
-/** What strangers see, without the dashboard. */
+/** Public pages outside of the dashboard. */
 const publicPages: readonly Picture[] = [
   { name: 'landing', path: '/' },
   { name: 'preview', path: '/autumn+' },
@@ -148,7 +148,7 @@ async function tokenOf(kind: string, owner: string): Promise<string> {
   return (await seeded.call('POST', `/api/v1/accounts/${id}/${kind}`)).body.token;
 }
 
-/** Each is opened with a token of the account. */
+/** Pictures of pages that are opened with a token of the account. */
 const tokenPictures = Object.entries({ invitation: 'Marketing', 'password-reset': 'Jonas Weber' }).map(
   ([name, owner]): Picture => ({
     name,
@@ -190,7 +190,7 @@ const wanted = process.argv.slice(2);
 const isWanted = (name: string): boolean => wanted.length === 0 || wanted.includes(name);
 const browser = await launchChromium(chromiumPath);
 const seeded = await startSeededTerse({ TERSE_SIGNUP: 'on' });
-/** In every theme and on every screen. */
+/** Takes the pictures in every theme and on every screen. */
 async function takeAll(names: readonly Picture[], signedOut: readonly Picture[]): Promise<void> {
   for (const theme of ['light', 'dark'] as const) {
     for (const [screen, size] of Object.entries(screens)) {
@@ -214,7 +214,7 @@ async function takeAll(names: readonly Picture[], signedOut: readonly Picture[])
         await prepare?.(tab.page);
         await take(name);
       }
-      if (tab.complaints.length > 0) process.stderr.write(`${tab.complaints.join('\n')}\n`);
+      if (tab.consoleErrors.length > 0) process.stderr.write(`${tab.consoleErrors.join('\n')}\n`);
       await tab.context.close();
     }
   }

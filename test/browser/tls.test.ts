@@ -1,4 +1,4 @@
-/** The dashboard over TLS of our own: a browser takes the certificate, the cookie and the live view. */
+/** The dashboard over our own TLS: a browser accepts the certificate, the cookie and the live view. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { selfSigned, writePair } from '../kit/self-signed.ts';
@@ -28,11 +28,11 @@ await describeInBrowser('the dashboard over TLS', browser => {
 
   test('is signed in to with a cookie that never leaves TLS, and shows clicks as they come', async () => {
     const baseURL = terse.url.replace('127.0.0.1', 'localhost');
-    // No authority has signed a certificate that was made a moment ago.
+    // The certificate of the test is not signed by an authority.
     const context = await browser().newContext({ baseURL, ignoreHTTPSErrors: true });
     const page = await context.newPage();
-    const complaints: string[] = [];
-    page.on('pageerror', error => complaints.push(String(error)));
+    const consoleErrors: string[] = [];
+    page.on('pageerror', error => consoleErrors.push(String(error)));
     await signIn({ page }, '/dashboard/links/secure');
     const [cookie] = await context.cookies();
     expect(cookie).toMatchObject({ name: '__Host-terse_session', secure: true, httpOnly: true });
@@ -40,7 +40,7 @@ await describeInBrowser('the dashboard over TLS', browser => {
     const tls = { ca: pair.certificate };
     await fetch(`${terse.url}/secure`, { headers: visitor, redirect: 'manual', tls });
     await page.locator('[data-testid=live-count]').getByText('1', { exact: true }).waitFor();
-    expect(complaints).toEqual([]);
+    expect(consoleErrors).toEqual([]);
     await context.close();
   });
 });

@@ -1,4 +1,4 @@
-/** Accounts over the API: how an admin makes, changes, suspends and invites them, and what it leaves behind. */
+/** Accounts over the API: how an admin creates, changes, suspends and invites them, and the traces in the audit log. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { type Call, callerOf } from '../kit/client.ts';
@@ -21,7 +21,7 @@ const keyOf = async (accountId: string, via: Call = call): Promise<string> =>
   (await via('POST', '/api/v1/keys', { body: { name: 'x', accountId } })).body.key;
 
 describe('an account', () => {
-  test('is made by an admin, found again, changed in part, and speaks for itself by its keys', async () => {
+  test('is created by an admin, found again, changed in part, and can use the API with its keys', async () => {
     const made = await createAccount({
       name: 'Ada',
       email: 'Ada@Example.com',
@@ -77,7 +77,7 @@ describe('an account', () => {
     expectProblem(await call('GET', '/api/v1/accounts?cursor=made-up'), 400, 'invalid_request');
   });
 
-  test('that loses its role loses what its keys could do with it, at once', async () => {
+  test('that loses its role loses the permissions of its keys, at once', async () => {
     const { id } = await createAccount({ name: 'Second admin', role: 'admin' });
     const key = await keyOf(id);
     expect(await call('GET', '/api/v1/accounts', { key })).toMatchObject({ status: 200 });
@@ -86,7 +86,7 @@ describe('an account', () => {
     expect(await call('GET', '/api/v1/links', { key })).toMatchObject({ status: 200 });
   });
 
-  test('of the last admin can be neither suspended nor taken its role', async () => {
+  test('of the last admin can neither be suspended nor lose its role', async () => {
     const { id } = (await call('GET', '/api/v1/account')).body;
     expectProblem(
       await call('PATCH', `/api/v1/accounts/${id}`, { body: { role: 'moderator' } }),
@@ -97,7 +97,7 @@ describe('an account', () => {
     expect(await call('GET', '/api/v1/accounts')).toMatchObject({ status: 200 });
   });
 
-  test('leaves all that was done to it in the audit log, and no secret', async () => {
+  test('has all its changes in the audit log, and no secret', async () => {
     const { id } = await createAccount({ name: 'Watched', email: 'watched@example.com' });
     const key = await keyOf(id);
     await call('PATCH', `/api/v1/accounts/${id}`, { body: { plan: 'pro' } });

@@ -1,4 +1,4 @@
-/** Clicks go to storage and come back, with the server and the command line as an operator runs them. */
+/** Clicks are archived and restored, with the server and the command line as an operator runs them. */
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ describeWithEngine(
   's3',
   'the archive',
   () => {
-    test('a day outlives the log and the counts: it is archived, lost here, restored and counted', async () => {
+    test('a day survives the loss of log and counts: it is archived, lost here, restored and counted', async () => {
       const engine = await startS3();
       const dataFolder = temporaryFolder();
       try {

@@ -1,5 +1,5 @@
 /**
- * Whatever is wrong with a request, the caller learns what, as a problem document; and nothing of it is stored.
+ * An invalid request is answered with a problem document that says what is wrong, and nothing of it is stored.
  * The same bad bodies go to every route that takes one.
  */
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
@@ -50,7 +50,7 @@ async function send(
 const bytes = (...values: number[]) => new Uint8Array(values);
 const quoted = (...inside: number[]) => bytes(0x22, ...inside, 0x22);
 
-test.each(routes)('%s %s echoes little of what it refuses', async (method, path) => {
+test.each(routes)('%s %s echoes little of a request that it rejects', async (method, path) => {
   const long = 'k'.repeat(100_000);
   for (const body of [
     { [long]: 1 },
@@ -88,7 +88,7 @@ describe.each(routes)('%s %s', (method, path) => {
     ['half of a UTF-8 character', quoted(0xe2, 0x82)],
     ['a surrogate in UTF-8', quoted(0xed, 0xa0, 0x80)],
     ['UTF-16', bytes(0x7b, 0x00, 0x7d, 0x00)],
-  ])('refuses %s as JSON', async (_what, body) => {
+  ])('rejects %s as JSON', async (_what, body) => {
     expectProblem(await send(method, path, body), 400, 'invalid_json');
   });
 
@@ -103,7 +103,7 @@ describe.each(routes)('%s %s', (method, path) => {
     ['__proto__', '{"longUrl":"https://example.com/","__proto__":{"isAdmin":true}}'],
     ['constructor', '{"longUrl":"https://example.com/","constructor":{"prototype":{}}}'],
     ['a field in other case', '{"LONGURL":"https://example.com/"}'],
-  ])('refuses %s as a request', async (_what, body) => {
+  ])('rejects %s as a request', async (_what, body) => {
     expectProblem(await send(method, path, body), 400, 'invalid_request');
   });
 
@@ -113,7 +113,7 @@ describe.each(routes)('%s %s', (method, path) => {
     'multipart/form-data; boundary=x',
     'json',
     '',
-  ])('refuses the content type “%s”', async type => {
+  ])('rejects the content type “%s”', async type => {
     const headers = { 'Content-Type': type };
     expectProblem(
       await send(method, path, '{"longUrl":"https://example.com/"}', headers),
@@ -122,7 +122,7 @@ describe.each(routes)('%s %s', (method, path) => {
     );
   });
 
-  test('refuses a compressed body', async () => {
+  test('rejects a compressed body', async () => {
     const body = Bun.gzipSync('{"longUrl":"https://example.com/"}');
     const headers = { 'Content-Encoding': 'gzip' };
     expectProblem(await send(method, path, body, headers), 415, 'unsupported_media_type');
@@ -130,14 +130,14 @@ describe.each(routes)('%s %s', (method, path) => {
 
   const bytesMax = path.endsWith('/bulk') ? 16 * 1024 * 1024 : 1024 * 1024;
 
-  test('refuses a body that is announced as too large without waiting for it', async () => {
+  test('rejects a body that is announced as too large without waiting for it', async () => {
     const head = `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer ${adminKey}\r\n`;
     const [answer] = await sendRaw(terse.url, `${head}Content-Length: ${bytesMax + 1}\r\n\r\n`);
     expect(answer!.status).toBe(413);
     expect(JSON.parse(answer!.body)).toMatchObject({ status: 413, code: 'body_too_large' });
   });
 
-  test('refuses a body that turns out too large though nothing was announced', async () => {
+  test('rejects a body of unannounced length that is too large', async () => {
     const chunk = new Uint8Array(256 * 1024).fill(0x20);
     async function* chunks() {
       for (let sent = 0; sent <= bytesMax; sent += chunk.length) yield chunk;
@@ -193,7 +193,7 @@ describe('a wrong value', () => {
     values.map(value => [field, JSON.stringify(value), value] as const),
   );
 
-  test.each(cases)('of %s: %s is refused and named', async (field, _shown, value) => {
+  test.each(cases)('of %s: %s is rejected and named', async (field, _shown, value) => {
     for (const [method, path] of [
       ...(field === 'status' ? [] : [['POST', '/api/v1/links'] as const]),
       ...(notOnEdit.includes(field)
@@ -210,14 +210,14 @@ describe('a wrong value', () => {
   });
 
   test.each([1, null, [], {}, '', 'a'.repeat(101), '\ud800'].map(name => [JSON.stringify(name), name]))(
-    'of a key’s name: %s is refused',
+    'of a key’s name: %s is rejected',
     async (_shown, name) => {
       expectProblem(await call('POST', '/api/v1/keys', { body: { name } }), 400, 'invalid_request');
     },
   );
 
   test.each(['size=0', 'size=63', 'size=2049', 'size=big', 'format=gif', 'colour=red', 'size=64&size=65'])(
-    'of a QR code’s query: %s is refused',
+    'of a QR code’s query: %s is rejected',
     async query => {
       expectProblem(await call('GET', `/api/v1/links/kept/qr?${query}`), 400, 'invalid_request');
     },
@@ -240,7 +240,7 @@ test.each([
   ['POST', '/api/v1/links/kept', 'GET, PATCH, PUT, DELETE, HEAD'],
   ['POST', '/health/live', 'GET, HEAD'],
   ['DELETE', '/', 'GET, HEAD'],
-])('%s %s says what can be used instead', async (method, path, allowed) => {
+])('%s %s lists the allowed methods', async (method, path, allowed) => {
   const answer = await call(method, path);
   expectProblem(answer, 405, 'method_not_allowed');
   expect(answer.headers.get('allow')).toBe(allowed);

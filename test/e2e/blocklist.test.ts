@@ -15,7 +15,7 @@ import { temporaryFolder } from '../kit/terse-process.ts';
 
 const folder = temporaryFolder();
 const listPath = join(folder, 'feed.txt');
-/** Lists ready in one moment, as a careful download does it. */
+/** Replaces the list in one step, as a careful download does. */
 function writeList(...lines: string[]): void {
   writeFileSync(`${listPath}.new`, `${lines.join('\n')}\n`);
   renameSync(`${listPath}.new`, listPath);
@@ -34,7 +34,7 @@ const statusOf = async (code: string): Promise<number> => (await call('GET', `/$
 const blocklist = async () => (await call('GET', '/api/v1/blocklist')).body;
 const fileStatus = async () => (await blocklist()).lists[1];
 
-/** Bounded by the test's own time limit; how long it takes is for the bench to say. */
+/** Bounded by the test's own time limit. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await sleep(systemClock, 20);
 }
@@ -42,26 +42,29 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
 describe('a listed destination', () => {
   const listed = ['https://evil.example/', 'http://a.b.evil.example:8080/x', 'https://good.example/bad?x=1'];
 
-  test.each(listed)('%s is refused at every door with the reason, and nothing is stored', async longUrl => {
-    const code = await codeTo('https://example.com/');
-    const before = storedRows(terse.dataFolder);
-    for (const [method, path] of [
-      ['POST', '/api/v1/links'],
-      ['PATCH', `/api/v1/links/${code}`],
-      ['PUT', `/api/v1/links/${code}`],
-    ] as const) {
-      const answer = await call(method, path, { body: { longUrl } });
-      expectProblem(answer, 403, 'url_blocked');
-      expect(answer.body).toMatchObject({ field: 'longUrl', reason: 'blocklist' });
-      expect(answer.body.detail).toContain('feed.txt');
-    }
-    const links = [{ longUrl }, { longUrl: 'https://fine.example/' }];
-    const { results } = (await call('POST', '/api/v1/links/bulk', { body: { links } })).body;
-    expect(results).toMatchObject([{ status: 403, problem: { code: 'url_blocked' } }, { status: 201 }]);
-    const after = storedRows(terse.dataFolder);
-    expect(JSON.stringify(after)).not.toContain('evil.example');
-    expect(after.links.length).toBe(before.links.length + 1);
-  });
+  test.each(listed)(
+    '%s is rejected by every endpoint with the reason, and nothing is stored',
+    async longUrl => {
+      const code = await codeTo('https://example.com/');
+      const before = storedRows(terse.dataFolder);
+      for (const [method, path] of [
+        ['POST', '/api/v1/links'],
+        ['PATCH', `/api/v1/links/${code}`],
+        ['PUT', `/api/v1/links/${code}`],
+      ] as const) {
+        const answer = await call(method, path, { body: { longUrl } });
+        expectProblem(answer, 403, 'url_blocked');
+        expect(answer.body).toMatchObject({ field: 'longUrl', reason: 'blocklist' });
+        expect(answer.body.detail).toContain('feed.txt');
+      }
+      const links = [{ longUrl }, { longUrl: 'https://fine.example/' }];
+      const { results } = (await call('POST', '/api/v1/links/bulk', { body: { links } })).body;
+      expect(results).toMatchObject([{ status: 403, problem: { code: 'url_blocked' } }, { status: 201 }]);
+      const after = storedRows(terse.dataFolder);
+      expect(JSON.stringify(after)).not.toContain('evil.example');
+      expect(after.links.length).toBe(before.links.length + 1);
+    },
+  );
 
   test('is counted', async () => {
     const before = await metricOf(terse.url, 'malicious_url_attempts_total{type="blocklist"}');
@@ -69,7 +72,7 @@ describe('a listed destination', () => {
     expect(await metricOf(terse.url, 'malicious_url_attempts_total{type="blocklist"}')).toBe(before + 1);
   });
 
-  test('is refused however its page is written, from a file and from the operator', async () => {
+  test('is rejected however its page is written, from a file and from the operator', async () => {
     await call('POST', '/api/v1/blocklist', { body: { entry: 'https://shared.example/login/' } });
     for (const page of ['good.example/bad', 'shared.example/login']) {
       const [host, path] = page.split('/');
@@ -98,7 +101,7 @@ describe('a listed destination', () => {
 });
 
 describe('a list that changes on disk', () => {
-  test('comes into force for new links and for those that exist, and goes out of force again', async () => {
+  test('takes effect for new and existing links, and no longer once it is removed', async () => {
     const code = await codeTo('https://turned.example/page');
     expect(await statusOf(code)).toBe(302);
     writeList('evil.example', 'turned.example');
@@ -110,7 +113,7 @@ describe('a list that changes on disk', () => {
     await until(async () => (await statusOf(code)) === 302);
   });
 
-  test('keeps its old version and says so when it is broken, empty or gone', async () => {
+  test('keeps its old version and reports it when it is broken, empty or gone', async () => {
     writeList('evil.example', 'steady.example');
     await until(async () => (await create('https://steady.example/')).status === 403);
     const faults: [() => void, string][] = [
@@ -132,7 +135,7 @@ describe('a list that changes on disk', () => {
     expect((await create('https://steady.example/')).status).toBe(201);
   });
 
-  test('leaves out a line that would block strangers, and says so', async () => {
+  test('leaves out a line that would block unrelated sites, and reports it', async () => {
     writeList('evil.example', 'co.uk', 'com');
     await until(async () => (await fileStatus()).complaints.refused === 2);
     expect((await fileStatus()).complaints.examples[0]).toContain('line 2: "co.uk"');
@@ -157,27 +160,27 @@ describe('an entry added through the API', () => {
     expectProblem(await call('DELETE', `/api/v1/blocklist/${added.body.id}`), 404, 'not_found');
   });
 
-  test('is there once, however it is written', async () => {
+  test('is listed once, however it is written', async () => {
     const first = await add('twice.example');
     const again = await add(' TWICE.example. # once more');
     expect([first.status, again.status]).toEqual([201, 200]);
     expect(again.body).toEqual(first.body);
   });
 
-  test('can except what a file lists', async () => {
+  test('can be an exception from an entry of a file', async () => {
     expectProblem(await create('https://mistaken.evil.example/'), 403, 'url_blocked');
     await add('-mistaken.evil.example', 'a mistake of the feed');
     expect((await create('https://mistaken.evil.example/')).status).toBe(201);
   });
 
   test.each(['', 'com', 'co.uk', '*', 'goo', 'two words', '0.0.0.0 a.example b.example', '# comment'])(
-    '%j is refused',
+    '%j is rejected',
     async entry => {
       expectProblem(await add(entry), 400, 'invalid_request');
     },
   );
 
-  test('is a matter of moderators, and leaves a trace', async () => {
+  test('needs a moderator, and is in the audit log', async () => {
     for (const [key, status, code] of [
       [undefined, 401, 'unauthorized'],
       [strangerKey, 403, 'forbidden'],
@@ -196,7 +199,7 @@ describe('an entry added through the API', () => {
     ]);
   });
 
-  test('is found page by page, from the oldest or from the newest on', async () => {
+  test('is listed page by page, from the oldest or from the newest', async () => {
     for (let index = 0; index < 5; index += 1) await add(`paged${index}.example`);
     const newest = (await call('GET', '/api/v1/blocklist?sort=-addedAt&limit=2')).body;
     const next = (await call('GET', `/api/v1/blocklist?sort=-addedAt&limit=2&cursor=${newest.nextCursor}`))

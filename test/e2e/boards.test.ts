@@ -55,7 +55,7 @@ function body(): void {
     });
     await useTerse();
     prometheus = await startPrometheus({ target: new URL(terse.url).host });
-    // A rate needs two looks.
+    // A rate needs two scrapes.
     await until('the second scrape', async () => {
       const [scrapes] = await prometheus.query('count_over_time(terse_build_info[5m])');
       return Number(scrapes?.value[1] ?? 0) >= 2;
@@ -67,12 +67,12 @@ function body(): void {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Something of everything that the board shows. */
+  /** Uses everything that the board shows. */
   async function useTerse(): Promise<void> {
     const call = callerOf(terse.url);
     const create = (longUrl: string) => call('POST', '/api/v1/links', { body: { longUrl } });
     let code = '';
-    // The first answers after a start may be 503, until the topic is made.
+    // The first answers after a start may be 503, until the topic is created.
     await until('a link', async () => {
       const { status, body: link } = await create('https://example.com/');
       code = link.shortCode;

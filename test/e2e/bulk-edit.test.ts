@@ -74,7 +74,7 @@ describe('by codes', () => {
     expect(again.body.results.map(short)).toEqual(codes.map(() => 'link_deleted'));
   });
 
-  test('what moderation holds stays held, and the others are changed', async () => {
+  test('links that moderation holds stay held, and the others are changed', async () => {
     const [held, other] = await createMany(2);
     await call('POST', `/api/v1/moderation/links/${held}/decision`, {
       body: { decision: 'quarantine', reason: 'It looks bad.', version: 1 },
@@ -113,7 +113,7 @@ describe('by a filter', () => {
     expect((await asFilterer('GET', `/api/v1/links/${other}`)).body.status).toBe('active');
   });
 
-  test('links are deleted by where they lead and when they were made', async () => {
+  test('links are deleted by their destination and their time of creation', async () => {
     await createMany(2, { longUrl: 'https://www.gone.example/' }, asFilterer);
     const [kept] = await createMany(1, { longUrl: 'https://kept.example/' }, asFilterer);
     const filter = { destinationDomain: 'gone.example', createdFrom: '2026-01-01T00:00:00Z' };
@@ -128,7 +128,7 @@ describe('by a filter', () => {
   });
 });
 
-describe('what is wrong as a whole', () => {
+describe('a call that is wrong as a whole', () => {
   const change = { title: 'x' };
   test.each([
     ['PATCH', 'neither codes nor a filter', { change }],
@@ -168,7 +168,7 @@ describe('what is wrong as a whole', () => {
   });
 });
 
-test('ten thousand changes and deletions are there after a kill at the moment of the answer', async () => {
+test('ten thousand changes and deletions survive a kill at the moment of the answer', async () => {
   const dataFolder = temporaryFolder();
   try {
     const first = await startTerseProcess({ dataFolder });

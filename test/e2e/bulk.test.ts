@@ -1,4 +1,4 @@
-/** Many links in one call: each item stands for itself, and the answer means that all of it is durable. */
+/** Many links in one call: each item succeeds or fails separately, and the answer means that all of them are durable. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { inParallel } from '../../src/base/in-parallel.ts';
@@ -53,7 +53,7 @@ describe('bad items among good ones', () => {
     [{ longUrl: 'https://example.com/other', customAlias: 'within-one-call' }, 409, 'alias_taken'],
   ];
 
-  test('fail for themselves, in their place, and store nothing', async () => {
+  test('fail separately, in their place, and store nothing', async () => {
     await call('POST', '/api/v1/links', { body: { ...good, customAlias: 'taken-before' } });
     const linksBefore = storedRows(terse.dataFolder).links.length;
     const links = [
@@ -89,7 +89,7 @@ test('items take every field and spelling that a create takes', async () => {
   ]);
 });
 
-test('callers without a key make many links too, but no aliases', async () => {
+test('callers without a key create many links too, but no aliases', async () => {
   const links = [{ longUrl: 'https://e.com/' }, { longUrl: 'https://e.com/', customAlias: 'bulk-nobody' }];
   const { body } = await call('POST', '/api/v1/links/bulk', { key: undefined, body: { links } });
   expect(body.results).toMatchObject([{ status: 201 }, { status: 401, problem: { code: 'unauthorized' } }]);
@@ -101,7 +101,7 @@ test('callers without a key send at most 1 MiB', async () => {
   expect(await call('POST', '/api/v1/links/bulk', { body })).toMatchObject({ status: 200 });
 });
 
-describe('what is wrong as a whole', () => {
+describe('a call that is wrong as a whole', () => {
   const tooMany = [...manyLinks, { longUrl: 'https://example.com/' }];
 
   test.each([
@@ -133,7 +133,7 @@ describe('what is wrong as a whole', () => {
   });
 });
 
-test('ten thousand links are there after a kill at the moment of the answer, and a repeat makes none', async () => {
+test('ten thousand links survive a kill at the moment of the answer, and a repeat creates none', async () => {
   const dataFolder = temporaryFolder();
   const headers = { 'Idempotency-Key': 'ten-thousand' };
   try {
@@ -173,7 +173,7 @@ test('ten thousand links are there after a kill at the moment of the answer, and
   }
 });
 
-test('a repeat that differs in one item is refused for that item alone', async () => {
+test('a repeat that differs in one item is rejected for that item alone', async () => {
   const headers = { 'Idempotency-Key': 'differs' };
   const links = [0, 1, 2].map(index => ({ longUrl: destinationOf(index) }));
   const first = await create(links, headers);
@@ -186,7 +186,7 @@ test('a repeat that differs in one item is refused for that item alone', async (
   ]);
 });
 
-test('redirects are served while ten thousand links are made', async () => {
+test('redirects are served while ten thousand links are created', async () => {
   const [{ link }] = (await create([{ longUrl: 'https://example.com/meanwhile' }])).body.results;
   let creating = true;
   const bulk = create(manyLinks).finally(() => {

@@ -1,4 +1,4 @@
-/** The command line as it is installed: plain Node starts it, and it speaks to a real server. */
+/** The installed command line: plain Node starts it, and it calls a real server. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ const terse = (argv: readonly string[], { env, stdin }: ConnectionContext = {}):
     ...(stdin !== undefined && { stdin }),
   });
 
-test('a link is made, shown, changed and deleted by its short URL or its code', async () => {
+test('a link is created, shown, changed and deleted by its short URL or its code', async () => {
   const made = await terse([
     'shorten',
     'https://example.com/cli',
@@ -119,7 +119,7 @@ describe('every field of the API', () => {
   });
 });
 
-test('many links are made from the standard input; a bad line is named and the good ones are made', async () => {
+test('many links are created from the standard input; a bad line is named and the others are created', async () => {
   const stdin = 'https://example.com/one\nftp://example.com/\nhttps://example.com/three\n';
   const { exitCode, stdout, stderr } = await terse(['shorten', '-', '--tags=piped'], { stdin });
   expect(exitCode).toBe(1);
@@ -159,7 +159,7 @@ test('a QR code goes to the standard output or to a file', async () => {
   expect(Buffer.from(await Bun.file(file).bytes()).toString('latin1', 1, 4)).toBe('PNG');
 });
 
-test('a key is made, alone on the standard output, works, and can be revoked', async () => {
+test('a key is created, printed alone on the standard output, works, and can be revoked', async () => {
   const made = await terse(['keys', 'create', 'from the shell']);
   expect(made.exitCode).toBe(0);
   const key = made.stdout.trim();
@@ -197,7 +197,7 @@ test('the version is that of the package', async () => {
   });
 });
 
-describe('what goes wrong has words on stderr, nothing on stdout, and an exit code', () => {
+describe('a failure has a message on stderr, nothing on stdout, and an exit code', () => {
   test.each([
     ['a URL that is refused', ['shorten', 'javascript:alert(1)'], 1, /cannot be shortened/],
     ['an alias that is taken', ['shorten', 'https://example.com/', '--alias=api'], 1, /reserved/],
@@ -226,7 +226,7 @@ describe('what goes wrong has words on stderr, nothing on stdout, and an exit co
   });
 });
 
-test('an invitation is printed as the address that its person opens', async () => {
+test('an invitation is printed as the address that the invited person opens', async () => {
   const account = ['accounts', 'create', 'Grace', '--email=grace@example.com', '--json'];
   const { id } = JSON.parse((await terse(account)).stdout);
   const invited = await terse(['accounts', 'invite', id]);

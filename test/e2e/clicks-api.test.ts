@@ -1,4 +1,4 @@
-/** Single clicks: what is kept of each, exported, watched, deleted; and what is never kept. */
+/** Single clicks: which data of each is kept, exported, watched and deleted, and which is never kept. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ afterAll(() => clicked.terse.stop());
 const { call, clock } = clicked;
 
 const hourMs = 60 * 60_000;
-/** Of a visit whose browser and short URL say nothing more. */
+/** The fields of a visit whose browser and short URL say nothing more. */
 const noVisitFields = {
   region: '',
   language: '',
@@ -34,7 +34,7 @@ const linesOf = (text: string) =>
     .filter(line => line !== '')
     .map(line => JSON.parse(line));
 
-describe('a visit that is not a person’s', () => {
+describe('a visit that is not by a person', () => {
   test.each([
     ['head', browser, 'HEAD'],
     ['bot', program, 'GET'],
@@ -67,7 +67,7 @@ test('a visit without a redirect is no click', async () => {
   expect(await exported(code)).toBe('');
 });
 
-test('a limited link redirects exactly as many of fifty people at once as it says, and counts them', async () => {
+test('a limited link redirects exactly as many of fifty concurrent visitors as its limit, and counts them', async () => {
   const code = await clicked.create({ maxClicks: 7 });
   const answers = await Promise.all(
     Array.from({ length: 50 }, (_, n) => clicked.visit(code, { address: `8.8.4.${n + 1}` })),
@@ -85,11 +85,11 @@ describe('the country of a click', () => {
     ['91.12.34.56', 'DE'],
     ['2a01:4f8:1:2::3', 'DE'],
     ['8.8.8.8', 'US'],
-    // A visitor can say what they like before the proxy adds what it saw.
+    // A visitor can send any address; the proxy appends the real one.
     ['8.8.8.8, 91.12.34.56', 'DE'],
     ['10.1.2.3', ''],
     ['nonsense', ''],
-  ])('is found by what a trusted proxy says: %s', async (address, country) => {
+  ])('is found from the header of a trusted proxy: %s', async (address, country) => {
     const code = await clicked.create();
     await clicked.visit(code, { address });
     await clicked.counted();
@@ -139,7 +139,7 @@ describe('the export', () => {
     expectProblem(await call('GET', `/api/v1/links/${code}/clicks?from=soon`), 400, 'invalid_request');
   });
 
-  test('keeps hostile text in its field', async () => {
+  test('keeps hostile text within its field', async () => {
     const code = await clicked.create();
     const hostile = '=cmd|"/c calc"!A1,\tMozilla/5.0 <script>alert(1)</script>';
     await clicked.visit(code, { headers: agent(hostile) });
@@ -213,7 +213,7 @@ test('clicks of one address beyond its rate count, and are shown apart everywher
   const view = await LiveView.open(clicked.terse.url, code);
   const [allowed, sent] = [120, 130];
   for (let visit = 0; visit < sent; visit += 1) {
-    // Of many at once only the first are shown one by one, so the last comes for itself.
+    // Only the first of many clicks at once are shown one by one, so the last one comes separately.
     if (visit === sent - 1) await clicked.counted();
     const another = browser['User-Agent'].replace('Chrome/140', `Chrome/${visit + 1}`);
     await clicked.visit(code, { address: '198.51.100.7', headers: agent(another) });
@@ -244,8 +244,8 @@ test('clicks of one address beyond its rate count, and are shown apart everywher
   await until('the metric', async () => suspicious.test(await reported()));
 });
 
-test('while clicks come in, what is not called settling adds up, and in the end it is settled', async () => {
-  // Long enough ago for its hours to be over.
+test('while clicks come in, hours that are not settling add up, and in the end all hours are settled', async () => {
+  // Long enough ago that its hours are over.
   const visited = await ClickedTerse.start(Date.now() - 5 * hourMs);
   try {
     const code = await visited.create();
@@ -270,7 +270,7 @@ test('while clicks come in, what is not called settling adds up, and in the end 
   }
 });
 
-/** Every byte in the data folder, and what the frames of the click log hold once they are unpacked. */
+/** Every byte in the data folder, and the unpacked frames of the click log. */
 function everythingKept(folder: string): Buffer {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map(name => join(folder, name))

@@ -1,4 +1,4 @@
-/** What of the API and the pages is compressed, and that answers with a secret in them never are. */
+/** Which answers of the API and which pages are compressed; answers that contain a secret never are. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type Call, callerOf } from '../kit/client.ts';
 import { startTerseHere, type TerseHere } from '../kit/terse-here.ts';
@@ -25,7 +25,7 @@ describe('an answer with a secret in it', () => {
     const { headers, body } = await call('POST', '/api/v1/keys', options);
     expect([headers.get('content-encoding'), typeof body.key]).toEqual([null, 'string']);
     expect(await codingOf('POST', `/api/v1/keys/${body.id}/rotate`, {})).toBeNull();
-    // Without the secret it is.
+    // The same without the secret is compressed.
     expect(await codingOf('GET', '/api/v1/keys')).toBe('gzip');
   });
 

@@ -1,4 +1,4 @@
-/** What the dashboard requests beside the common API: aliases while typing, totals per link, top links, status. */
+/** Routes that mainly the dashboard uses: aliases while typing, totals per link, top links, status. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { ClickedTerse } from '../kit/clicked-terse.ts';
 import { program } from '../kit/visitors.ts';
@@ -15,7 +15,7 @@ describe('the check of an alias', () => {
     await clicked.create({ customAlias: 'free-one' });
   });
 
-  test('one that is a link, or was, is taken', async () => {
+  test('one that belongs or belonged to a link is taken', async () => {
     await clicked.create({ customAlias: 'was-here' });
     expect(await ask('was-here')).toMatchObject({ available: false, code: 'alias_taken' });
     await call('DELETE', '/api/v1/links/was-here');
@@ -30,7 +30,7 @@ describe('the check of an alias', () => {
     });
   });
 
-  test('a code that was generated is taken, as creating would say', async () => {
+  test('a generated code is taken, as it is for creating', async () => {
     const code = await clicked.create();
     expect(await ask(code)).toMatchObject({ available: false });
     const { status } = await call('POST', '/api/v1/links', {
@@ -41,7 +41,7 @@ describe('the check of an alias', () => {
 });
 
 describe('totals of several links', () => {
-  test('come in the order asked for, and leave out what is gone', async () => {
+  test('come in the requested order, without deleted links', async () => {
     const [first, second, gone] = [await clicked.create(), await clicked.create(), await clicked.create()];
     await clicked.visit(second!);
     await clicked.visit(second!, { headers: program });
@@ -60,7 +60,7 @@ describe('totals of several links', () => {
     ]);
   });
 
-  test('say how many clicks each of the last days had, as days are in the time zone', async () => {
+  test('have the clicks of each of the last days, by the days of the time zone', async () => {
     const [first, second] = [await clicked.create(), await clicked.create()];
     await clicked.visit(first!);
     await clicked.visit(first!, { headers: program });
@@ -97,7 +97,7 @@ describe('the most clicked links', () => {
     expect((await clicked.stats('/api/v1/stats')).topLinks).toContainEqual({ value: loud, clicks: 2 });
   });
 
-  test('of a single link are none', async () => {
+  test('are not in the statistics of a single link', async () => {
     const code = await clicked.create();
     await clicked.visit(code);
     await clicked.counted();

@@ -15,7 +15,7 @@ const files = elements.flatMap(({ attributes }) =>
 ) as string[];
 const ours = files.filter(path => !path.includes('favicon'));
 
-/** Of compressed script, all of it, on the first visit. */
+/** All compressed scripts of a first visit. */
 const scriptBytesMax = 150 * 1024;
 
 describe('the page', () => {
@@ -36,7 +36,7 @@ describe('the page', () => {
     }
   });
 
-  test('takes no codes from short links, and no alias can take its path', async () => {
+  test('takes no code away from short links, and no alias can take its path', async () => {
     expect((await get('/dashboards', { redirect: 'manual' })).status).toBe(404);
   });
 });
@@ -75,7 +75,7 @@ describe('its files', () => {
     expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(scriptBytesMax);
   });
 
-  test('of another version are not there', async () => {
+  test('of another version are not found', async () => {
     expect((await get('/assets/dashboard.000000000000.js')).status).toBe(404);
   });
 });

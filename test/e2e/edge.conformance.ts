@@ -1,7 +1,7 @@
 /**
- * What holds behind any edge cache, with the configurations of `deploy/`. Redirects are answered at the edge, a kill
- * reaches it, also one after which Terse died before the purge, and every click is counted once: from the edge's log,
- * or because the edge asks each time.
+ * The promises behind any edge cache, with the configurations of `deploy/`. Redirects are answered at the edge; a kill
+ * reaches it, even if Terse died before the purge; and every click is counted once, from the edge's log or because the
+ * edge asks each time.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { createClickedLinks } from '../kit/click-account.ts';
@@ -27,7 +27,7 @@ export function edgeConformance(kind: EdgeKind): void {
     });
     afterAll(() => installation?.stop());
 
-    test('are asked for once, whatever the query, and go to visitors alone', async () => {
+    test('are requested once, whatever the query, and go to visitors alone', async () => {
       const [code] = await createClickedLinks(installation.terse.url, 1);
       const before = await installation.answeredByTerse();
       const answers = [];
@@ -47,10 +47,10 @@ export function edgeConformance(kind: EdgeKind): void {
       ['a link whose answer depends on the query', { forwardQuery: true }, {}],
       ['a HEAD', {}, { method: 'HEAD' }],
       ['what a browser fetches ahead', {}, { headers: { 'Sec-Purpose': 'prefetch' } }],
-    ])('%s is asked for every time', async (_what, fields, request) => {
+    ])('%s is requested every time', async (_what, fields, request) => {
       const body = { longUrl: 'https://example.com/there', ...fields };
       const code = (await installation.call('POST', '/api/v1/links', { body })).body.shortCode;
-      // Kept for others where that is allowed, so that it could be answered with.
+      // Fills the cache where that is allowed: the edge could then answer from it.
       await visit(installation, `/${code}`);
       const before = await installation.answeredByTerse();
       for (const query of ['?a=1', '?a=2', '?a=3']) await visit(installation, `/${code}${query}`, request);
@@ -65,7 +65,7 @@ export function edgeConformance(kind: EdgeKind): void {
       await expectNoMetrics(installation);
     });
 
-    test('a killed link is dead at the edge long before its time is over, however it was killed', async () => {
+    test('a killed link is dead at the edge long before its TTL is over, however it was killed', async () => {
       const victims = await makeVictims(installation.call, killKinds.length);
       for (const [index, victim] of victims.entries()) {
         expect(await leadsThere(installation.edge.url, victim)).toBe(true);
@@ -88,7 +88,7 @@ export function edgeConformance(kind: EdgeKind): void {
           request.toString('latin1', 0, 4) === 'HEAD' ? sum + tally.answered[index]! : sum,
         0,
       );
-      // Nothing but HEAD and the first visit of each link.
+      // Only HEAD requests and the first visit of each link.
       expect(asked).toBe(heads + codes.length);
 
       const people = tally.answeredCount(({ isHuman }) => isHuman);
@@ -105,7 +105,7 @@ export function edgeConformance(kind: EdgeKind): void {
       );
     });
 
-    test('a purge that Terse did not live to send is sent when it is back', async () => {
+    test('a purge that Terse could not send before it died is sent when it is back', async () => {
       const [victim] = await makeVictims(installation.call, 1);
       expect(await leadsThere(installation.edge.url, victim!)).toBe(true);
       await kill(installation.call, 'disable', victim!);
@@ -122,7 +122,7 @@ export function edgeConformance(kind: EdgeKind): void {
     });
     afterAll(() => installation?.stop());
 
-    test('are counted by Terse, every one, also when many come at once; and when Terse is down, from the log', async () => {
+    test('are all counted by Terse, also when many come at once; and when Terse is down, from the log', async () => {
       const codes = await createClickedLinks(installation.terse.url, 3);
       const tally = new VisitTally(sampleVisits({ codes }));
       await sendVisits({ url: installation.edge.url, visits: tally, connections, count: visitCount });

@@ -1,4 +1,4 @@
-/** Headers that every answer carries, whatever it is: nosniff, and HSTS over our own TLS. */
+/** Headers that every answer carries: nosniff, and HSTS over our own TLS. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { freeEnginePorts } from '../kit/engines/free-port.ts';
@@ -30,7 +30,7 @@ describe('every answer', () => {
   const overTls = ({ url }: TerseHere): string => url.replace('http:', 'https:');
   const key = `X-Api-Key: ${adminKey}\r\n`;
 
-  /** The head of every kind of answer there is, by what it is. */
+  /** The head of every kind of answer, by its description. */
   async function answersOf(url: string): Promise<Map<string, RawAnswer>> {
     const heads = new Map<string, RawAnswer>();
     const send = async (what: string, bytes: string): Promise<RawAnswer> => {

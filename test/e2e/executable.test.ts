@@ -1,6 +1,6 @@
 /**
- * Terse as one file. Whatever an executable could lack is asked for once: each of its threads, its embedded files, the
- * country database, the dashboard, and a second process that it starts of itself.
+ * Terse as one file. Everything that an executable could lack is used once: each of its threads, its embedded files, the
+ * country database, the dashboard, and a second process that it starts from itself.
  */
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';

@@ -26,10 +26,10 @@ interface Started {
 type Place = 'a terminal' | 'a pipe';
 type Env = Readonly<Record<string, string>>;
 
-/** Starts Terse for the first time on an empty folder, and stops it when `look` has seen what it printed. */
+/** Starts Terse for the first time on an empty folder, calls `look` with what it printed, and stops it. */
 async function firstStart(place: Place, env: Env, look: (started: Started) => Promise<void>): Promise<void> {
   const folder = temporaryFolder();
-  // A name that a shell would take apart.
+  // A name that a shell would split.
   const dataFolder = join(folder, "it's data");
   const lastPart = env.TERSE_ROLES === undefined ? /-d '.*'\n\n/ : /ready at \S+\n\n/;
   let text = '';
@@ -176,7 +176,7 @@ if (tools.length > 0) {
 }
 
 describe('a server without engines', () => {
-  test('has the client of none in memory', async () => {
+  test('has loaded the client of no engine', async () => {
     const load = `await import('./src/compose.ts'); console.log(JSON.stringify(Object.keys(require.cache)));`;
     const child = Bun.spawn([process.execPath, '-e', load], { cwd: root, stdout: 'pipe', stderr: 'inherit' });
     const files: string[] = JSON.parse(await new Response(child.stdout).text());

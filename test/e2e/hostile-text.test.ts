@@ -1,6 +1,6 @@
 /**
- * Whatever strangers write into titles, addresses, reports and headers is kept as they wrote it and shown as text, in
- * a real browser, under the strict policy: nothing of it runs, and nothing of it turns the words around it.
+ * Text that strangers write into titles, addresses, reports and headers is kept unchanged and shown as text, in a real
+ * browser, under the strict policy: nothing of it runs, and it does not change the direction of the text around it.
  */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
@@ -51,32 +51,25 @@ async function quarantine(code: string): Promise<void> {
 }
 
 describe('over the API', () => {
-  test.each(Object.entries(hostileTexts))(
-    '%s comes back to the letter, wherever it was put',
-    async (_, text) => {
-      const { shortCode, title } = await create({ title: text, tags: [text.slice(0, 50)] });
-      expect(title).toBe(text);
-      const report = { shortCode, category: 'other', text };
-      expect((await call('POST', '/api/v1/reports', { key: undefined, body: report })).status).toBe(202);
-      const casePath = `/api/v1/moderation/links/${shortCode}`;
-      const decision = { decision: 'block', reason: text, version: 1 };
-      expect((await call('POST', `${casePath}/decision`, { body: decision })).status).toBe(200);
-      expect((await call('POST', `${casePath}/notes`, { body: { text } })).status).toBe(201);
-      expect((await call('POST', `/api/v1/links/${shortCode}/appeal`, { body: { text } })).status).toBe(202);
-      const { headers, body } = await call('GET', casePath);
-      expect(headers.get('content-type')).toBe('application/json');
-      expect(headers.get('x-content-type-options')).toBe('nosniff');
-      expect(body.reports[0].text).toBe(text);
-      expect(body.review.appeal.text).toBe(text);
-      expect(body.history.entries.map(({ reason }: { reason: string }) => reason)).toEqual([
-        text,
-        text,
-        text,
-      ]);
-    },
-  );
+  test.each(Object.entries(hostileTexts))('%s comes back unchanged, wherever it was put', async (_, text) => {
+    const { shortCode, title } = await create({ title: text, tags: [text.slice(0, 50)] });
+    expect(title).toBe(text);
+    const report = { shortCode, category: 'other', text };
+    expect((await call('POST', '/api/v1/reports', { key: undefined, body: report })).status).toBe(202);
+    const casePath = `/api/v1/moderation/links/${shortCode}`;
+    const decision = { decision: 'block', reason: text, version: 1 };
+    expect((await call('POST', `${casePath}/decision`, { body: decision })).status).toBe(200);
+    expect((await call('POST', `${casePath}/notes`, { body: { text } })).status).toBe(201);
+    expect((await call('POST', `/api/v1/links/${shortCode}/appeal`, { body: { text } })).status).toBe(202);
+    const { headers, body } = await call('GET', casePath);
+    expect(headers.get('content-type')).toBe('application/json');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(body.reports[0].text).toBe(text);
+    expect(body.review.appeal.text).toBe(text);
+    expect(body.history.entries.map(({ reason }: { reason: string }) => reason)).toEqual([text, text, text]);
+  });
 
-  test('a null byte or half a character is refused everywhere', async () => {
+  test('a null byte or half a character is rejected everywhere', async () => {
     const { shortCode } = await create({});
     for (const text of ['a\0b', 'a\uD800b']) {
       const attempts = [
@@ -96,7 +89,7 @@ describe('over the API', () => {
     }
   });
 
-  test('headers as long as they are hostile are harmless', async () => {
+  test('long hostile headers are harmless', async () => {
     const { shortCode } = await create({});
     const visit = (headers: Record<string, string>) =>
       call('GET', `/${shortCode}`, { key: undefined, headers });
@@ -112,7 +105,7 @@ describe('over the API', () => {
 describe(browserTests, () => {
   let browser: Browser;
   let page: Page;
-  let complaints: string[];
+  let consoleErrors: string[];
 
   if (chromium.path === undefined) {
     test.skip('nothing runs, because no Chromium was found', () => undefined);
@@ -124,19 +117,19 @@ describe(browserTests, () => {
     browser = await launchChromium(path);
     const context = await browser.newContext({ baseURL: terse.url });
     page = await context.newPage();
-    complaints = [];
-    // Runs before the page's own scripts, and reports what the policy had to stop.
+    consoleErrors = [];
+    // Runs before the page's own scripts, and reports what the policy stops.
     await page.addInitScript({
       content: `addEventListener('securitypolicyviolation', event => {
         console.error('policy: ' + event.violatedDirective);
       });`,
     });
     page.on('console', message => {
-      if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+      if (message.type() === 'error' || message.type() === 'warning') consoleErrors.push(message.text());
     });
-    page.on('pageerror', error => complaints.push(error.message));
+    page.on('pageerror', error => consoleErrors.push(error.message));
     page.on('dialog', dialog => {
-      complaints.push(`dialog: ${dialog.message()}`);
+      consoleErrors.push(`dialog: ${dialog.message()}`);
       dialog.dismiss();
     });
   }, heavyTestMaxMs);
@@ -144,21 +137,21 @@ describe(browserTests, () => {
 
   const shown = async (): Promise<string> => page.locator('main').innerText();
   const hasRun = (): Promise<boolean> => page.evaluate("'hostileRan' in window");
-  /** What a browser makes of white space and of characters that have no place in a document. */
+  /** The text as a browser shows it: white space is collapsed, and characters not allowed in a document are replaced. */
   const asShown = (text: string): string =>
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the very characters to take out.
     text.replace(/[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F]/g, '\uFFFD').replace(/ +/g, ' ');
 
   async function open(path: string, status: number): Promise<void> {
-    complaints.length = 0;
+    consoleErrors.length = 0;
     const response = await page.goto(path);
     expect(response?.status()).toBe(status);
     expect(await hasRun()).toBe(false);
     // A status of 400 and more is itself a line in the console.
-    expect(complaints.filter(text => !text.startsWith('Failed to load resource'))).toEqual([]);
+    expect(consoleErrors.filter(text => !text.startsWith('Failed to load resource'))).toEqual([]);
   }
 
-  test('this would notice a script that runs, and one that the policy stops', async () => {
+  test('these tests would notice a script that runs, and one that the policy stops', async () => {
     const script = `<script>${run}</script>`;
     await page.route('**/careless', route => route.fulfill({ contentType: 'text/html', body: script }));
     await page.route('**/stopped', route =>
@@ -170,10 +163,10 @@ describe(browserTests, () => {
     );
     await page.goto('/careless');
     expect(await hasRun()).toBe(true);
-    complaints.length = 0;
+    consoleErrors.length = 0;
     await page.goto('/stopped');
     expect(await hasRun()).toBe(false);
-    expect(complaints.join('\n')).toContain('policy: script-src');
+    expect(consoleErrors.join('\n')).toContain('policy: script-src');
   });
 
   test.each(Object.entries(addresses))(
@@ -205,7 +198,7 @@ describe(browserTests, () => {
     expect(await shown()).toBe('arrived');
   });
 
-  test('pages about what is not there show nothing of what was asked for', async () => {
+  test('pages for missing links show nothing of the requested path', async () => {
     for (const path of ['/%00', '/%3Cscript%3E', '/%E2%80%AEx', `/${'x'.repeat(5_000)}`, '/a/<script>'])
       await open(path, 404);
     const { shortCode } = await create({ title: hostileTexts.script });

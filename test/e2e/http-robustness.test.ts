@@ -25,12 +25,12 @@ const body = '{"longUrl":"https://example.com/"}';
 const hexLength = body.length.toString(16);
 const post = `POST /api/v1/links HTTP/1.1\r\n${host}Content-Type: application/json\r\n`;
 const get = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\n${host}${headers}\r\n`;
-/** Comes after each broken request; a server that answers it has been fooled. */
+/** Follows each broken request; a server that answers it is open to request smuggling. */
 const smuggled = get('/target');
 const chunked = `Transfer-Encoding: chunked\r\n\r\n`;
 const lastChunk = '0\r\n\r\n';
 
-describe('a request whose length is in doubt is refused, and nothing behind it is answered', () => {
+describe('a request whose length is in doubt is rejected, and nothing behind it is answered', () => {
   test.each([
     ['both lengths', `${post}Content-Length: ${body.length}\r\n${chunked}${lastChunk}`],
     [
@@ -97,13 +97,13 @@ describe('two equal lengths are rejected on every path, whichever handler answer
   );
 });
 
-test.each(['[', '[::1', 'a b', 'a?b', '%'])('a host of “%s” is none, and refused', async odd => {
+test.each(['[', '[::1', 'a b', 'a?b', '%'])('the invalid host “%s” is rejected', async odd => {
   const answers = await sendRaw(terse.url, `GET /target HTTP/1.1\r\nHost: ${odd}\r\n\r\n${smuggled}`);
   expect(answers.map(({ status }) => status)).toEqual([400]);
 });
 
 test.each(['[::1]', 'a%20b', 'terse.example:99999', ''])(
-  'a host of “%s” changes nothing of the query',
+  'a host of “%s” does not change the query',
   async odd => {
     const ask = (query: string) =>
       sendRaw(
@@ -119,7 +119,7 @@ test.each(['[::1]', 'a%20b', 'terse.example:99999', ''])(
   },
 );
 
-describe('a malformed head is refused', () => {
+describe('a malformed head is rejected', () => {
   const withHeader = (header: string) => get('/target', header);
   const many = Array.from({ length: 300 }, (_, index) => `X-${index}: a\r\n`).join('');
 
@@ -146,7 +146,7 @@ describe('a malformed head is refused', () => {
     expect(answers.map(answer => answer.status)).toEqual([status]);
   });
 
-  test('a body larger than anything we take is refused before it is read', async () => {
+  test('a body larger than we accept is rejected before it is read', async () => {
     const answers = await sendRaw(terse.url, `${post}Content-Length: ${1024 ** 4}\r\n\r\n${smuggled}`);
     expect(answers.map(answer => answer.status)).toEqual([413]);
   });
@@ -200,7 +200,7 @@ describe('requests sent without waiting', () => {
     connection.abandon();
   });
 
-  test('behind one that takes time are answered after it', async () => {
+  test('behind a slow one are answered after it', async () => {
     const connection = await RawConnection.open(terse.url);
     connection.write(`${post}Content-Length: ${body.length}\r\n\r\n${body}${smuggled}`);
     expect((await connection.answers(2)).map(answer => answer.status)).toEqual([201, 302]);
@@ -209,8 +209,8 @@ describe('requests sent without waiting', () => {
 });
 
 describe('slow and absent clients', () => {
-  /** Sends a byte at a time for as long as the server listens. */
-  async function dribble(connection: RawConnection, bytes: string): Promise<void> {
+  /** Sends one byte at a time until the server closes the connection. */
+  async function trickle(connection: RawConnection, bytes: string): Promise<void> {
     for (const byte of bytes) {
       if (connection.closed) return;
       connection.write(byte);
@@ -219,24 +219,24 @@ describe('slow and absent clients', () => {
   }
 
   test(
-    'are cut off, whether they stop or dribble, and others do not notice',
+    'are cut off, whether they stop or trickle, and others do not notice',
     async () => {
       const endless = 'a'.repeat(1_000);
-      const slow: readonly (readonly [what: string, atOnce: string, dribbled: string])[] = [
+      const slow: readonly (readonly [what: string, atOnce: string, trickled: string])[] = [
         ['a head that stops', 'GET /target HTTP/1.1\r\nHost: loc', ''],
-        ['a head that dribbles', 'GET /target HTTP/1.1\r\nHost: localhost\r\nX-A: ', endless],
-        ['a request line that dribbles', 'GET /', endless],
+        ['a head that trickles', 'GET /target HTTP/1.1\r\nHost: localhost\r\nX-A: ', endless],
+        ['a request line that trickles', 'GET /', endless],
         ['a body that stops', `${post}Content-Length: 1000\r\n\r\n{"long`, ''],
-        ['a body that dribbles', `${post}Content-Length: 1000\r\n\r\n`, endless],
+        ['a body that trickles', `${post}Content-Length: 1000\r\n\r\n`, endless],
         ['chunks that stop', `${post}${chunked}5\r\n{"lon`, ''],
-        ['chunks that dribble', `${post}${chunked}3e8\r\n`, endless],
+        ['chunks that trickle', `${post}${chunked}3e8\r\n`, endless],
         ['a connection without a request', '', ''],
       ];
       const cutOff = new Set<string>();
-      const ends = slow.map(async ([what, atOnce, dribbled]) => {
+      const ends = slow.map(async ([what, atOnce, trickled]) => {
         const connection = await RawConnection.open(terse.url);
         connection.write(atOnce);
-        await Promise.all([connection.textUntilClosed(), dribble(connection, dribbled)]);
+        await Promise.all([connection.textUntilClosed(), trickle(connection, trickled)]);
         cutOff.add(what);
       });
       while (cutOff.size < slow.length) {
@@ -248,7 +248,7 @@ describe('slow and absent clients', () => {
     heavyTestMaxMs,
   );
 
-  test('who disconnect in the middle of a request leave nothing behind', async () => {
+  test('that disconnect in the middle of a request leave nothing behind', async () => {
     const before = storedRows(terse.dataFolder);
     for (const part of [
       'GET /tar',
@@ -268,7 +268,7 @@ describe('slow and absent clients', () => {
 });
 
 describe('more changes than allowed at once', () => {
-  test('are refused with 503 and Retry-After, and nothing else is; then all is well again', async () => {
+  test('are rejected with 503 and Retry-After, and nothing else is; afterwards all are accepted again', async () => {
     const small = await startTerseHere({ env: { TERSE_IN_FLIGHT_MAX: '1' } });
     const lock = new Database(join(small.dataFolder, 'terse.db'));
     try {
@@ -310,7 +310,7 @@ describe('more changes than allowed at once', () => {
 
   test('do not include those whose bodies have not arrived: they take no slot', async () => {
     const small = await startTerseHere({ env: { TERSE_IN_FLIGHT_MAX: '1' } });
-    // Of another address, whose share it takes.
+    // From another address, whose share it takes.
     const waiting = await RawConnection.open(small.url, { from: '127.0.0.2' });
     try {
       waiting.write(`${post}Expect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`);
@@ -328,6 +328,6 @@ describe('more changes than allowed at once', () => {
 });
 
 async function untilInProgress(url: string): Promise<void> {
-  // The request that asks is in progress, too.
+  // The request for the metrics is in progress, too.
   await until('two requests in flight', async () => (await metricOf(url, 'terse_requests_in_flight')) >= 2);
 }

@@ -30,7 +30,7 @@ function timesOf(days: number): number[] {
   return times.sort((a, b) => a - b);
 }
 
-/** How many of the times lie on each day of a place that is so far from UTC. */
+/** How many of the times are on each day, at this offset from UTC. */
 function clicksByDay(times: readonly number[], offsetMs: number): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const time of times) {
@@ -71,7 +71,7 @@ function importConformance(settings: () => Promise<Readonly<Record<string, strin
     );
     const counts: Record<string, number> = {};
     for (const { start, clicks } of series) {
-      // The middle of a day is in it wherever it is.
+      // The middle of a day is on that day in UTC too.
       const day = new Date(Date.parse(start) + dayMs / 2).toISOString().slice(0, 10);
       if (clicks > 0) counts[day] = clicks;
     }

@@ -23,7 +23,7 @@ const linkCount = 5;
 const dayMs = 24 * 60 * 60_000;
 
 interface ConformanceOptions {
-  /** Leaves out what another warehouse cannot change: what reaches Kafka, and what is read from it without one. */
+  /** Leaves out tests that do not depend on the warehouse: what reaches Kafka, and what is read from it directly. */
   readonly isOnlyCounting?: boolean;
 }
 
@@ -70,7 +70,7 @@ export function kafkaClicksConformance(
     }
   };
 
-  test('what was sent is what is counted, link by link, and every click is accounted for', async () => {
+  test('every click that was sent is counted, link by link, and accounted for', async () => {
     const sent = async () => {
       await visit(visitCount / 2);
       // Reports come every few seconds, and now the next one is behind what is counted meanwhile.
@@ -91,7 +91,7 @@ export function kafkaClicksConformance(
     await expectExactCounts();
   });
 
-  test('metrics show which process counts, how far behind it is, and that nothing waits', async () => {
+  test('metrics show which process counts, how far behind it is, and that no click waits', async () => {
     // Updated periodically, so a scrape may show a slightly older state.
     await until(
       'all clicks',
@@ -105,7 +105,7 @@ export function kafkaClicksConformance(
     await expect(metricOf(api.url, 'terse_clicks_partitions')).rejects.toThrow('there is no metric');
   });
 
-  test('single clicks are exported as they were noted', async () => {
+  test('single clicks are exported as they were recorded', async () => {
     const [code] = codes;
     const lines = (await exported(code!)).trimEnd().split('\n');
     expect(lines).toHaveLength(answered(kind => kind.code === code));
@@ -117,7 +117,7 @@ export function kafkaClicksConformance(
     async () => {
       const [code] = codes;
       const view = await LiveView.open(api.url, code!);
-      // Watching has begun when the first visit is seen.
+      // The live view has started when the first visit is seen.
       await until('the counts', async () => {
         await visit(tally.kinds.length);
         return view.shown > 0;
@@ -146,7 +146,7 @@ export function kafkaClicksConformance(
     await expectExactCounts();
   });
 
-  test('a stop leaves nothing behind: the next worker counts what the last one had not', async () => {
+  test('a stop loses nothing: the next worker counts the clicks that the last one had not', async () => {
     expect(await worker.stop()).toBe(0);
     await visit(500);
     expect(await redirect.stop()).toBe(0);
@@ -159,7 +159,7 @@ export function kafkaClicksConformance(
   });
 
   testOfKafka(
-    'what an edge answered is counted once from its log, also when it is not known any more what was sent',
+    'clicks at an edge are counted once from its log, also when it is unknown which were already sent',
     async () => {
       const [code] = await createClickedLinks(api.url, 1);
       const { dataFolder } = api;
@@ -171,7 +171,7 @@ export function kafkaClicksConformance(
       };
       const at = Date.now() - logged;
       const whole = edgeLogOf({ code: code!, count: logged, at });
-      // Cut within a line, as a log that is being written.
+      // Cut within a line, like a log that is being written.
       const begun = edgeLogOf({ code: code!, count: 4_500, at }).slice(0, -20);
       await Bun.write(log, begun);
       expect(await imported()).toBe('4,499 clicks imported');
@@ -187,7 +187,7 @@ export function kafkaClicksConformance(
         'the logged clicks',
         async () => (await statsAt(api.url, `/api/v1/links/${code}/stats`)).totalClicks >= logged,
       );
-      // Whatever was sent twice is in the stream before the visits, and so is counted by now if it ever is.
+      // Clicks that were sent twice are before the visits in the stream, so they would be counted by now.
       expect((await statsAt(api.url, `/api/v1/links/${code}/stats`)).totalClicks).toBe(logged);
     },
   );

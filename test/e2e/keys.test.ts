@@ -44,7 +44,7 @@ describeWithEngine('postgres', 'the first key of several machines', () => {
     await Promise.all(started.splice(0).map(each => each.stop()));
   });
 
-  test('is made by exactly one of those with the API, however many start at once, and by no other', async () => {
+  test('is created by exactly one of those with the API, however many start at once, and by no other', async () => {
     const links = await (await sharedPostgres()).freshDatabase();
     const first = [await start(links, 'redirect'), await start(links, 'worker')];
     const beside = ['redirect,worker', 'worker', 'redirect'].map(roles => start(links, roles));
@@ -59,7 +59,7 @@ describeWithEngine('postgres', 'the first key of several machines', () => {
       expect(await keysAt(machine, key)).toMatchObject([{ name: 'admin', revokedAt: null }]);
   });
 
-  test('is the operator’s where it was given, also to machines without the API that start first', async () => {
+  test('is the one that the operator gave, also to machines without the API that start first', async () => {
     const links = await (await sharedPostgres()).freshDatabase();
     const other = 'another-key-of-the-operator';
     const first = [await start(links, 'redirect', adminKey), await start(links, 'worker', other)];
@@ -117,7 +117,7 @@ describe('the first key', () => {
     }
   });
 
-  test('is not lost with a start that finds its port in use', async () => {
+  test('is not lost by a start that finds its port in use', async () => {
     const dataFolder = temporaryFolder();
     const busyPort = new URL(terse.url).port;
     try {
@@ -135,7 +135,7 @@ describe('the first key', () => {
     }
   });
 
-  test('is replaced when the start that made it ended before it was shown', async () => {
+  test('is replaced when the start that created it ended before it was shown', async () => {
     const dataFolder = temporaryFolder();
     try {
       const first = await startTerseProcess({ dataFolder, env: withoutAdminKey });
@@ -193,7 +193,7 @@ describe('the first key', () => {
 });
 
 describe('a key', () => {
-  test('is shown when it is made, listed without its secret, and works in either header', async () => {
+  test('is shown when it is created, listed without its secret, and works in either header', async () => {
     const answer = await call('POST', keysPath, { body: { name: 'for the script' } });
     expect(answer.status).toBe(201);
     const { key, ...shown } = answer.body;
@@ -215,7 +215,7 @@ describe('a key', () => {
     expect(await call('GET', '/api/v1/links', { key })).toMatchObject({ status: 200 });
     const byHeader = await call('GET', '/api/v1/links', { key: undefined, headers: { 'X-Api-Key': key } });
     expect(byHeader).toMatchObject({ status: 200 });
-    // Noted beside the request, so it may take a moment to be seen.
+    // Recorded after the request, so it may take a moment to appear.
     let lastUsedAt: string | null = null;
     while (lastUsedAt === null) {
       const { keys } = (await call('GET', keysPath)).body;
@@ -240,7 +240,7 @@ describe('a key', () => {
     expectProblem(await call('DELETE', `${keysPath}/key_unknown`), 404, 'not_found');
   });
 
-  test('that is rotated or revoked in one process is refused by the next request in another', async () => {
+  test('that is rotated or revoked in one process is rejected by the next request in another', async () => {
     const dataFolder = temporaryFolder();
     const processes = await Promise.all([0, 1].map(() => startTerseProcess({ dataFolder })));
     const [here, there] = processes.map(({ url }) => callerOf(url));
@@ -276,7 +276,7 @@ describe('a key', () => {
     expectProblem(await call('POST', keysPath, { key, body: { name: 'x' } }), 403, 'forbidden');
   });
 
-  test('can be given another secret, the old one working for as long as is asked', async () => {
+  test('can be given another secret, while the old one works for a chosen time', async () => {
     const { id, key } = await createKey('rotated');
     const rotate = async (secret: string, body: unknown) => {
       const answer = await call('POST', `${keysPath}/${id}/rotate`, { key: secret, body });
@@ -349,7 +349,7 @@ describe('a key', () => {
   });
 });
 
-describe('a credential sent in an odd way is refused', () => {
+describe('a credential sent in an odd way is rejected', () => {
   const key = adminKey;
   const odd = [
     ['nothing', ''],

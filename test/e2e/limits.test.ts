@@ -27,7 +27,7 @@ const createAs = (key: string | undefined, forwardedFor?: string) =>
   });
 
 describe('without a key', () => {
-  test('five links an hour can be made, then one every twelve minutes', async () => {
+  test('five links an hour can be created, then one every twelve minutes', async () => {
     for (const remaining of ['4', '3', '2', '1', '0']) {
       const { status, headers } = await createAs(undefined);
       expect([status, headers.get('RateLimit-Limit'), headers.get('RateLimit-Remaining')]).toEqual([
@@ -50,13 +50,13 @@ describe('without a key', () => {
     expect((await call('POST', '/api/v1/links', { key: undefined, body })).status).toBe(401);
   });
 
-  test('nothing can be made where the operator does not want it', async () => {
+  test('no link can be created if the operator forbids it', async () => {
     await terse.stop();
     await start({ TERSE_ANONYMOUS: 'off' });
     expect((await createAs(undefined)).status).toBe(401);
   });
 
-  test('an address that a stranger claims for itself counts for nothing', async () => {
+  test('an address that an untrusted client claims is ignored', async () => {
     for (let n = 0; n < 5; n += 1) expect((await createAs(undefined, `203.0.113.${n}`)).status).toBe(201);
     expect((await createAs(undefined, '203.0.113.99')).status).toBe(429);
   });
@@ -70,7 +70,7 @@ describe('without a key', () => {
   });
 });
 
-test('an account makes as many links as its plan allows, whatever others do', async () => {
+test('an account creates as many links as its plan allows, whatever others do', async () => {
   const [one, other] = [await accountOn(call, 'free'), await accountOn(call, 'free')];
   for (let n = 0; n < 100; n += 1) expect((await createAs(one.key)).status).toBe(201);
   expect((await createAs(one.key)).headers.get('Retry-After')).toBe('36');
@@ -98,13 +98,13 @@ test('a rejection of any kind reports the state of the limit, and an early one c
   expect([read.status, read.headers.get('RateLimit-Limit')]).toEqual([200, null]);
 });
 
-test('a request that was refused is counted by plan and kind', async () => {
+test('a rejected request is counted by plan and kind', async () => {
   for (let n = 0; n < 7; n += 1) await createAs(undefined);
   const { body } = await call('GET', '/metrics');
   expect(body).toContain('terse_rate_limited_total{plan="anonymous",kind="create"} 2\n');
 });
 
-test('guessing at passwords is limited by address', async () => {
+test('guessing passwords is limited by address', async () => {
   const signIn = () =>
     call('POST', '/api/v1/session', { key: undefined, body: { email: 'a@example.com', password: 'wrong' } });
   for (let n = 0; n < 10; n += 1) expect((await signIn()).status).not.toBe(429);
@@ -117,7 +117,7 @@ const unlimitedRoutes: Readonly<Record<string, string>> = {
   readLink: 'reads one row by its key',
   readOwnAccount: 'reads one row by its key',
   readAccount: 'reads one row by its key',
-  // The thief of a key must not be able to keep its owner from revoking it by using the limit up.
+  // A thief must not be able to keep the owner from revoking a key by using up the limit.
   revokeKey: 'happens once for each key, and creating keys is limited',
   endSession: 'happens once for each session, and signing in is limited',
   closeSession: 'happens once for each session, and signing in is limited',
@@ -165,7 +165,7 @@ describe('changes', () => {
     expect((await call('DELETE', path, { key })).status).toBe(204);
   });
 
-  test('do not use up what is needed to revoke a stolen key', async () => {
+  test('do not use up the limit that revoking a stolen key needs', async () => {
     await terse.stop();
     await start({ TERSE_LIMITS: 'freeChanges=2/day' });
     const { accountId, key } = await accountOn(call, 'free');
@@ -187,7 +187,7 @@ describe('changes', () => {
   });
 });
 
-test('aliases cannot be tried out without end', async () => {
+test('checks of aliases are limited', async () => {
   const { key } = await accountOn(call, 'pro');
   const check = (n: number) => call('GET', `/api/v1/aliases/guess-${n}`, { key });
   for (let n = 0; n < 60; n += 1) expect((await check(n)).status).toBe(200);

@@ -76,7 +76,7 @@ test.each([
   '//example.com/',
   'https://example.com/\r\nSet-Cookie: a=b',
   '',
-])('a record that says %j all the same is not followed', async longUrl => {
+])('a stored destination %j is not followed either', async longUrl => {
   const { shortCode } = (await call('POST', '/api/v1/links', { body: { longUrl: 'https://e.com/' } })).body;
   forceLongUrl(terse.dataFolder, shortCode, longUrl);
   for (const path of [`/${shortCode}`, `/${shortCode}+`]) {

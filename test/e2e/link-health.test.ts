@@ -1,4 +1,4 @@
-/** Destinations are asked whether they still answer, by a server as an operator runs it, and its owner sees it. */
+/** A server, run as an operator would, checks whether destinations answer, and shows owners the result. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { callerOf } from '../kit/client.ts';
@@ -8,7 +8,7 @@ import { until } from '../kit/until.ts';
 
 setDefaultTimeout(60_000);
 
-/** A server at an address of this machine that no other test has, at one of the ports that are asked. */
+/** A server at an address of this machine that no other test has, at one of the ports that are checked. */
 function originAt(network: number) {
   const seen: string[] = [];
   for (let attempt = 0; ; attempt += 1) {
@@ -75,7 +75,7 @@ describe('link health', () => {
     }
     expect(await healthOf('fine')).toBeUndefined();
     await terse.stop();
-    // A server on this machine refuses to shorten addresses of this machine, and there are no others to ask.
+    // Writes private addresses into the store, because the server rejects them and a test has no public ones.
     for (const [code, longUrl] of Object.entries(destinations)) forceLongUrl(dataFolder, code, longUrl);
     expect([...asked.seen, ...secret.seen]).toEqual([]);
   });
@@ -115,7 +115,7 @@ describe('link health', () => {
     expect(links.map((link: { health: { status: string } }) => link.health.status).toSorted()).toEqual([
       ...['failing', 'failing', 'ok', 'ok', 'ok'],
     ]);
-    // What was known of the old destination says nothing of the new one.
+    // The health of the old destination does not apply to the new one.
     await call('PATCH', '/api/v1/links/gone', { body: { longUrl: 'https://example.com/elsewhere' } });
     expect(await healthOf('gone')).toBeNull();
     expect(await (await fetch(`${terse.url}/metrics`)).text()).toMatch(

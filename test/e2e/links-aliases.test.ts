@@ -1,4 +1,4 @@
-/** Choosing a code oneself: what is allowed, and that exactly one caller gets it. */
+/** Aliases: which are allowed, and that exactly one caller gets each. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,13 +33,13 @@ describe('an alias', () => {
     },
   );
 
-  test('minds case, as codes do', async () => {
+  test('is case-sensitive, as codes are', async () => {
     expect((await claim('CaseOne')).status).toBe(201);
     expect((await claim('caseone')).status).toBe(201);
     expect((await claim('caseOne')).status).toBe(201);
   });
 
-  test('that is reserved is refused with those words, in any case', async () => {
+  test('that is reserved is rejected with a message that says so, in any case', async () => {
     const words = ['api', 'admin', 'login', 'health', 'metrics', 'docs', 'robots.txt', 'favicon.ico'];
     const planned = ['rest', 'v4', 'yourls-api.php', '.well-known'];
     for (const word of [...words, ...planned, 'API', 'Docs', 'ROBOTS.TXT']) {
@@ -50,7 +50,7 @@ describe('an alias', () => {
   });
 
   test.each(['jobs', 'pricing', 'guide', 'app', 'help', 'faq', 'press'])(
-    'may be %s, a common word that is no route',
+    'may be %s, a common word that is not a route',
     async word => {
       expect((await claim(word)).status).toBe(201);
       expect((await call('GET', `/${word}`)).status).toBe(302);
@@ -65,7 +65,7 @@ describe('an alias', () => {
     for (const word of words) expectProblem(await claim(word), 409, 'alias_reserved');
   });
 
-  test('that offends is refused with other words, but not with the term', async () => {
+  test('that is offensive is rejected with another message, which does not repeat the term', async () => {
     const answer = await claim('sh1t-happens');
     expectProblem(answer, 409, 'alias_offensive');
     expect(answer.body).toMatchObject({
@@ -111,7 +111,7 @@ describe('an alias', () => {
     expectProblem(await claim('first-come'), 409, 'alias_taken');
   });
 
-  test('asked for again with the same URL gives its owner the link', async () => {
+  test('requested again with the same URL returns the link to its owner', async () => {
     const made = await claim('once-more');
     expect(made.status).toBe(201);
     expect(await claim('once-more')).toMatchObject({ status: 200, body: { shortCode: 'once-more' } });

@@ -15,12 +15,12 @@ const publicUrl = terse.url.replace('127.0.0.1', 'localhost');
 const strangerKey = addAccount(terse.dataFolder, 'stranger');
 
 const visit = (code: string) => call('GET', `/${code}`, { key: undefined, headers: browser });
-/** Without running what is scheduled, which an hour would hold a lot of. */
+/** Sets the clock without running the timers of the time in between. */
 const passMs = (durationMs: number) => clock.set(clock.now() + durationMs);
 const anHourFromNow = () => new Date(clock.now() + 3_600_000).toISOString();
 
 let links = 0;
-/** A link of its own for each test; whatever is not said has its default. */
+/** A new link for each test, with defaults for fields that are not given. */
 async function create(fields: Record<string, unknown> = {}) {
   links += 1;
   const answer = await call('POST', '/api/v1/links', {
@@ -42,7 +42,7 @@ const defaults = {
 };
 
 describe('creating a link', () => {
-  test('takes every field and answers with the whole link and where it lives', async () => {
+  test('takes every field, and answers with the whole link and its location', async () => {
     const fields = {
       longUrl: 'https://example.com/a?b=c#d',
       customAlias: 'every-field',
@@ -73,7 +73,7 @@ describe('creating a link', () => {
     expect(resource).toMatchObject({ status: 200, body: answer.body });
   });
 
-  test('needs nothing but a URL, and a new code is made each time', async () => {
+  test('needs only a URL, and generates a new code each time', async () => {
     const [first, second] = [await create(), await create()];
     for (const link of [first, second]) {
       expect(link).toMatchObject({ ...defaults, custom: false });
@@ -96,7 +96,7 @@ describe('creating a link', () => {
     expectProblem(await call('POST', '/api/v1/links', { key: 'wrong', body: alias }), 401, 'unauthorized');
   });
 
-  test('refuses an expiry that is not in the future, also by a millisecond', async () => {
+  test('rejects an expiry that is not in the future, even by a millisecond', async () => {
     const expiring = (atMs: number) =>
       call('POST', '/api/v1/links', {
         body: { longUrl: 'https://e.com/', expiresAt: new Date(atMs).toISOString() },
@@ -209,7 +209,7 @@ describe('editing', () => {
     }
   });
 
-  test('of edits at the same time none is lost', async () => {
+  test('no concurrent edit is lost', async () => {
     const { shortCode } = await create();
     const fields = [{ title: 'one' }, { tags: ['two'] }, { redirectType: 301 }, { maxClicks: 4 }];
     const answers = await Promise.all(
@@ -220,7 +220,7 @@ describe('editing', () => {
     expect(body).toMatchObject(Object.assign({}, ...fields));
   });
 
-  test('refuses what creating refuses, and an edit of nothing', async () => {
+  test('rejects what creating rejects, and an empty edit', async () => {
     const { shortCode } = await create();
     const before = storedRows(terse.dataFolder);
     const path = `/api/v1/links/${shortCode}`;
@@ -239,7 +239,7 @@ describe('editing', () => {
 
 describe('deleting', () => {
   test.each(['generated', 'deleted-alias'])(
-    'a %s code answers 410 from then on and is never given again',
+    'a %s code answers 410 from then on and is never issued again',
     async kind => {
       const { shortCode } = await create(kind === 'generated' ? {} : { customAlias: kind });
       const path = `/api/v1/links/${shortCode}`;
@@ -254,7 +254,7 @@ describe('deleting', () => {
     },
   );
 
-  test('erases where the link led', async () => {
+  test('erases the destination', async () => {
     const { shortCode } = await create({ longUrl: 'https://example.com/private', title: 'p', tags: ['p'] });
     await call('DELETE', `/api/v1/links/${shortCode}`);
     const { links: rows, tags } = storedRows(terse.dataFolder);

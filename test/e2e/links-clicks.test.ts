@@ -1,4 +1,4 @@
-/** How often links were followed, said wherever a link is shown, and the order it gives to lists. */
+/** The clicks of links, wherever a link is shown, and lists in order of clicks. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { ClickedTerse } from '../kit/clicked-terse.ts';
 import { callerOf } from '../kit/client.ts';
@@ -28,7 +28,7 @@ async function clicksOf(ask: () => Promise<{ clicks: number | null }>): Promise<
   return clicks;
 }
 
-test('a link says how often people followed it: new, read, listed, edited, found again, and in bulk', async () => {
+test('a link has its number of clicks: new, read, listed, edited, found again, and in bulk', async () => {
   const longUrl = 'https://example.com/counted';
   const made = await call('POST', '/api/v1/links', { body: { longUrl } });
   expect(made.body.clicks).toBe(0);
@@ -101,7 +101,7 @@ describe('a list by clicks', () => {
     expect(await pagesOf('sort=-clicks&tag=other')).toEqual([]);
   });
 
-  test('refuses a cursor of another order', async () => {
+  test('rejects a cursor of another order', async () => {
     await linkWithClicks(0);
     await linkWithClicks(0);
     const { body } = await call('GET', '/api/v1/links?limit=1');

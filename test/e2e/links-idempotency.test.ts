@@ -16,7 +16,7 @@ const longUrl = 'https://example.com/once';
 const create = (idempotencyKey: string, body: unknown = { longUrl }, key: string | undefined = adminKey) =>
   call('POST', '/api/v1/links', { key, body, headers: { 'Idempotency-Key': idempotencyKey } });
 
-test('a repeat gets the first answer to the letter, also minutes later', async () => {
+test('a repeat gets exactly the first answer, also minutes later', async () => {
   const first = await create('repeat');
   expect(first.status).toBe(201);
   const before = storedRows(terse.dataFolder);
@@ -33,7 +33,7 @@ test('a repeat is recognised whatever order and spelling its fields have', async
   expect(second.body.short_code).toBe(first.body.shortCode);
 });
 
-test('repeats at the same time share one link', async () => {
+test('concurrent repeats share one link', async () => {
   const answers = await Promise.all(Array.from({ length: 32 }, () => create('at-once')));
   expect(new Set(answers.map(answer => answer.status))).toEqual(new Set([201]));
   expect(new Set(answers.map(answer => answer.body.shortCode)).size).toBe(1);
@@ -47,7 +47,7 @@ test('an alias can be repeated, and another key finds the link that has it', asy
   expectProblem(await create('third', { ...body, longUrl: `${longUrl}/2` }), 409, 'alias_taken');
 });
 
-test('a different request under the same key is refused and stores nothing', async () => {
+test('a different request under the same key is rejected and stores nothing', async () => {
   await create('different');
   const before = storedRows(terse.dataFolder);
   for (const body of [{ longUrl: `${longUrl}/2` }, { longUrl, title: 't' }, { longUrl, tags: ['t'] }]) {
@@ -56,7 +56,7 @@ test('a different request under the same key is refused and stores nothing', asy
   expect(storedRows(terse.dataFolder)).toEqual(before);
 });
 
-test('a refused request does not use its key up', async () => {
+test('a rejected request does not use up its key', async () => {
   expectProblem(await create('refused', { longUrl: 'ftp://example.com/' }), 400, 'invalid_url');
   expect((await create('refused')).status).toBe(201);
 });
@@ -70,7 +70,7 @@ test('a repeat gets the first answer also when the link has been edited, deleted
   expect(await create('lives-on')).toMatchObject({ status: 201, body: first.body });
 });
 
-test('callers do not see one another through a key they share', async () => {
+test('two callers with the same idempotency key do not see each other’s links', async () => {
   const strangerKey = addAccount(terse.dataFolder, 'stranger');
   const codes = new Set<string>();
   for (const key of [adminKey, strangerKey])
@@ -104,6 +104,6 @@ test('after 24 hours the key is forgotten', async () => {
 test.each([
   ['too long', 'k'.repeat(256)],
   ['with a space', 'a b'],
-])('a key that is %s is refused', async (_what, key) => {
+])('a key that is %s is rejected', async (_what, key) => {
   expectProblem(await create(key), 400, 'invalid_request');
 });

@@ -44,7 +44,7 @@ test('goes through all links by cursor, newest or oldest first, each exactly onc
   }
 });
 
-test('searches code, title and URL without minding case, and takes wildcards as they are', async () => {
+test('searches code, title and URL case-insensitively, and takes wildcards literally', async () => {
   const byCode = await create({ customAlias: 'Needle-Code' });
   const byTitle = await create({ title: 'a NEEDLE in hay' });
   const byUrl = await create({ longUrl: 'https://example.com/needle?x=100%25' });
@@ -114,7 +114,7 @@ test('filters by the time of creation, from its beginning to before its end', as
   );
 });
 
-test('counts all that match, on every page, if asked to', async () => {
+test('counts all matching links, on every page, if requested', async () => {
   const key = addAccount(terse.dataFolder, 'counter');
   const links = Array.from({ length: 1_203 }, (_, n) => ({
     longUrl: 'https://example.com/',
@@ -159,6 +159,6 @@ test.each([
   'createdFrom=yesterday',
   'createdTo=2026-02-30T00%3A00%3A00Z',
   'total=yes',
-])('refuses ?%s', async query => {
+])('rejects ?%s', async query => {
   expectProblem(await call('GET', `/api/v1/links?${query}`), 400, 'invalid_request');
 });

@@ -1,7 +1,7 @@
 /**
  * The other names of paths and fields are the same call, wherever they appear. Every operation that takes or gives fields
  * is called twice: in camelCase on one server, in snake_case on its twin. Both must store the same and answer the same but for
- * names. The two servers share a clock and see the same calls; what chance has made is left out of the comparison.
+ * names. The two servers share a clock and see the same calls; random values are left out of the comparison.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -31,7 +31,7 @@ for (const caller of [call, callTwin]) {
 
 const document = (await call('GET', '/api/v1/openapi.json')).body as OpenApiDocument;
 const schemas = schemasIn(document);
-/** They end a session or a key, show what another call has changed, or are no calls of the API. */
+/** Operations that end a session or a key, show changes of other calls, or are not part of the API. */
 const leftOut =
   /^(?:readLiveness|readReadiness|readMetrics|readStatus|showReportForm|reportForm|watch|export)/;
 const operations = operationsOf(document).filter(
@@ -46,7 +46,7 @@ const renamedDeep = (value: unknown, rename: (name: string) => string): unknown 
   );
 };
 
-/** What is different on each server. */
+/** Fields that differ between the servers. */
 const chance = new Set([
   'id',
   'accountId',
@@ -72,7 +72,7 @@ function comparable(value: unknown): unknown {
   );
 }
 
-/** Names inside of sentences are as they were sent, too, and make a body longer. */
+/** Converts names within sentences, too, and leaves out columns, which depend on the length of names. */
 const plainWords = (problem: Answer['body']): Record<string, unknown> => ({
   ...problem,
   detail: camelInQuotes(String(problem.detail)).replace(/column \d+/, 'a column'),
@@ -105,7 +105,7 @@ interface Asked {
 }
 
 function arbitraryFor({ parameters, body }: Operation): fc.Arbitrary<Asked> {
-  // A search finds codes that chance has made.
+  // A search also finds random codes.
   const query = parameters.filter(parameter => parameter.in === 'query' && parameter.name !== 'search');
   const queries = fc.record(
     Object.fromEntries(query.map(({ name, schema }) => [name, fittingValue(schema, schemas)])),
@@ -136,9 +136,9 @@ test.each(operations.map(operation => [operation.id, operation] as const))(
     await fc.assert(
       fc.asyncProperty(arbitraryFor(operation), async ({ query, body }) => {
         fc.pre(hasTwin(body));
-        // A search finds codes that chance has made.
+        // A search also finds random codes.
         fc.pre(!JSON.stringify(body ?? null).includes('"search":'));
-        // What is made at one moment is listed by names that chance has made.
+        // Links of the same moment are listed in the order of their random codes.
         clock.advance(1);
         const [camel, snake] = await Promise.all([
           call(operation.method, `${path}?${queryText(query, name => name)}`, { body }),
@@ -164,7 +164,7 @@ test.each(operations.map(operation => [operation.id, operation] as const))(
 test('both servers have stored the same links', () => {
   const linksOf = (folder: string): string[] => {
     const rows = storedRows(folder).links as readonly Record<string, unknown>[];
-    // These depend on codes and on secrets, which chance has made.
+    // These depend on codes and secrets, which are random.
     return rows
       .map(({ id: _id, code: _code, owner: _owner, url_hash: _hash, guards_code: _guards, ...row }) =>
         JSON.stringify(row),
@@ -184,7 +184,7 @@ describe.each(paths)('%s', path => {
   const isSnake = !/^\/(?:api\/)?v1\/links$/.test(path);
   const named = (name: string): string => (isSnake ? snakeCase(name) : name);
 
-  test('reads, lists, edits, replaces, deletes, draws and makes many', async () => {
+  test('reads, lists, edits, replaces, deletes, draws and creates many', async () => {
     const created = await call('POST', path, { body: { url: 'https://example.com/' } });
     expect(created.status).toBe(201);
     const code: string = created.body[named('shortCode')];
@@ -226,7 +226,7 @@ describe.each(
     expect(link[field === 'longUrl' ? 'longUrl' : 'shortCode']).toBe(value);
   });
 
-  test('beside it is refused, even with the same value, and nothing is stored', async () => {
+  test('beside it is rejected, even with the same value, and nothing is stored', async () => {
     const before = storedRows(terse.dataFolder);
     const answer = await call('POST', '/api/v1/links', { body: bodyWith({ [field]: value, [name]: value }) });
     expectProblem(answer, 400, 'invalid_request');
@@ -259,7 +259,7 @@ describe('an unknown field', () => {
     expect(storedRows(terse.dataFolder)).toEqual(before);
   });
 
-  test('that is like none is named without a guess, beside everything else that is wrong', async () => {
+  test('that resembles no other is named without a suggestion, beside all other errors', async () => {
     const body = { long_url: 5, colour: 'red', max_clicks: 0 };
     const answer = await call('POST', '/api/v1/links', { body });
     expect(answer.body.errors.map((each: { field: string }) => each.field).toSorted()).toEqual([
@@ -300,7 +300,7 @@ test('each item of a bulk call has its own names', async () => {
   expect(results[3]).toMatchObject({ status: 201, link: { short_code: 'bulk-snake' } });
 });
 
-test('a field in both styles is refused with both names', async () => {
+test('a field in both styles is rejected with both names', async () => {
   const body = { long_url: 'https://example.com/', longUrl: 'https://example.com/' };
   const answer = await call('POST', '/api/v1/links', { body });
   expect(answer.body).toMatchObject({
@@ -309,7 +309,7 @@ test('a field in both styles is refused with both names', async () => {
   });
 });
 
-test('what is wrong with the values is listed together, too', async () => {
+test('errors of values are listed together, too', async () => {
   const body = { url: 'nonsense', slug: 'api', expires_at: '2020-01-01' };
   const answer = await call('POST', '/api/v1/links', { body });
   expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_url', field: 'url' } });
@@ -328,7 +328,7 @@ test('a value is not renamed with its field', async () => {
   expect(taken).toMatchObject({ status: 409, body: { detail: 'The slug “my-alias” is already taken.' } });
 });
 
-test('what is wrong with a change of many links is named as it was sent', async () => {
+test('errors in a change of many links name fields as they were sent', async () => {
   const change = { long_url: 'javascript:1' };
   const snake = await call('PATCH', '/api/v1/links/bulk', { body: { codes: ['mine'], change } });
   expect(snake).toMatchObject({ status: 400, body: { field: 'change.long_url' } });

@@ -1,4 +1,4 @@
-/** What the log says of requests, how a caller and an operator find the same one in it, and how it is made to say more. */
+/** Requests in the log, how a caller and an operator find the same one, and how to log more. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ describe('the log of requests', async () => {
     });
   });
 
-  test('keeps the id that a caller sends, also where it is refused, and replaces what is none', async () => {
+  test('keeps the id that a caller sends, also in a rejection, and replaces an invalid one', async () => {
     const sent = await call('GET', '/api/v1/links/none', { headers: { 'X-Request-Id': 'from-the-proxy.1' } });
     expect([sent.status, sent.headers.get('x-request-id')]).toEqual([404, 'from-the-proxy.1']);
     expect(lineOf('from-the-proxy.1')).toMatchObject({ status: 404 });
@@ -48,7 +48,7 @@ describe('the log of requests', async () => {
     expect(odd.headers.get('x-request-id')).toMatch(/^[0-9a-f]{24}$/);
   });
 
-  test('names the trace that a request belongs to, and none that it cannot', async () => {
+  test('names the trace of a request, unless the trace is invalid', async () => {
     const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
     const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
     const { headers } = await call('GET', '/api/v1/links', { headers: { traceparent } });
@@ -57,7 +57,7 @@ describe('the log of requests', async () => {
     expect(lineOf(broken.headers.get('x-request-id')!)).not.toHaveProperty('traceId');
   });
 
-  test('has one redirect of as many as the setting says, and nothing of who came', async () => {
+  test('has one redirect in N, as the setting says, and nothing about the visitor', async () => {
     const { body } = await call('POST', '/api/v1/links', { body: { longUrl: 'https://example.com/' } });
     const before = lines('redirect').length;
     for (let n = 0; n < 10; n += 1) await call('GET', `/${body.shortCode}?secret=1`, { key: undefined });
@@ -80,7 +80,7 @@ test.each([1, 2])(
       stderr: Bun.file(file),
     });
     try {
-      /** Each on a connection of its own, so that every worker has some. */
+      /** Each request has its own connection, so that every worker gets some. */
       const ask = () => fetch(`${terse.url}/health/live`, { headers: { Connection: 'close' } });
       const logged = async (): Promise<Line[]> => linesOf(await Bun.file(file).text());
       const workersReporting = async (): Promise<number> =>

@@ -8,7 +8,7 @@ import { startTerseHere } from '../kit/terse-here.ts';
 const terse = await startTerseHere();
 afterAll(() => terse.stop());
 const call = callerOf(terse.url);
-// Whatever turns one of the paths below into `/x` would be seen as a redirect.
+// If one of the paths below were turned into `/x`, it would be answered with a redirect.
 await call('POST', '/api/v1/links', { body: { longUrl: 'https://example.com/', customAlias: 'x' } });
 
 const get = async (path: string) => {
@@ -81,7 +81,7 @@ test('a code with the shape of ours that was never issued costs no read either',
   expect(await storeReads()).toBe(before + 1);
 });
 
-test('escapes that need none mean the same code', async () => {
+test('unneeded escapes mean the same code', async () => {
   expect((await get('/%78')).headers.location).toBe('https://example.com/');
 });
 

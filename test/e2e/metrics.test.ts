@@ -44,7 +44,7 @@ beforeAll(async () => {
 });
 afterAll(() => terse.stop());
 
-/** Visits come on connections of their own, so that both workers have some. */
+/** Each visit has its own connection, so that both workers get some. */
 async function visit(path: string, times: number, status: number): Promise<void> {
   for (let time = 0; time < times; time += 1) {
     const answer = await fetch(terse.url + path, { redirect: 'manual', headers: { Connection: 'close' } });
@@ -68,7 +68,7 @@ async function doTheWork(): Promise<void> {
   await create({});
   const links = Array.from({ length: bulk }, (_, n) => ({ longUrl: `https://example.com/${n}` }));
   expect((await call('POST', '/api/v1/links/bulk', { body: { links } })).status).toBe(200);
-  // Asked for again, so not made again.
+  // Requested again, so not created again.
   const again = { key, body: { longUrl: 'https://example.com/', findExisting: true } };
   expect((await call('POST', '/api/v1/links', again)).status).toBe(200);
   for (let n = 0; n < refused; n += 1) {
@@ -107,7 +107,7 @@ describe('after a known amount of work', () => {
     expect(sum).toBeLessThan(all);
   });
 
-  test('links are counted by plan and kind, and only those that were made', () => {
+  test('only created links are counted, by plan and kind', () => {
     const made = (plan: string, kind: string) => scraped.total('url_shortens_total', { plan, kind });
     expect(made('pro', 'generated')).toBe(generated);
     expect(made('pro', 'custom')).toBe(1);
@@ -116,7 +116,7 @@ describe('after a known amount of work', () => {
     expect(scraped.total('url_shortens_total')).toBe(generated + 2 + bulk);
   });
 
-  test('refused destinations are counted by what spoke against them', () => {
+  test('rejected destinations are counted by reason', () => {
     expect(scraped.types.get('malicious_url_attempts_total')).toBe('counter');
     expect(scraped.total('malicious_url_attempts_total')).toBe(refused);
     for (const { name, labels } of scraped.lines)
@@ -142,7 +142,7 @@ describe('after a known amount of work', () => {
     expect(scraped.total('terse_store_pool_in_use')!).toBeLessThan(scraped.total('terse_store_pool_size')!);
   });
 
-  test('clicks that were noted are stored and counted, none is dropped and none is missing', () => {
+  test('recorded clicks are stored and counted, none is dropped and none is missing', () => {
     expect(scraped.total('terse_clicks_recorded_total')).toBe(followed);
     expect(scraped.total('terse_clicks_stored_total')).toBe(followed);
     expect(scraped.total('terse_clicks_dropped_total')).toBe(0);
@@ -181,7 +181,7 @@ describe('after a known amount of work', () => {
     }
   });
 
-  test('the status of the API has the same, with the parts of a histogram by their own names', async () => {
+  test('the status route has the same values, with the parts of a histogram under their own names', async () => {
     const { body } = await call('GET', '/api/v1/status');
     const names: string[] = body.metrics.map(({ name }: { name: string }) => name);
     for (const suffix of ['bucket', 'sum', 'count'])

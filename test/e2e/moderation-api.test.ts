@@ -1,4 +1,4 @@
-/** Reports, the queue, decisions, appeals and the record of it all, over HTTP. */
+/** Reports, the queue, decisions, appeals and the audit log, over HTTP. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { callerOf } from '../kit/client.ts';
 import { expectProblem } from '../kit/expect-problem.ts';
@@ -30,7 +30,7 @@ const queuedCodes = async (): Promise<string[]> =>
   );
 
 describe('a report', () => {
-  test('needs no account, brings the link into the queue, and is folded when repeated', async () => {
+  test('needs no account, puts the link into the queue, and is merged when repeated', async () => {
     const code = await create();
     const text = 'It asks for my password.';
     for (let time = 0; time < 3; time += 1)
@@ -69,7 +69,7 @@ describe('a report', () => {
     expect(paged).toEqual(await queuedCodes());
   });
 
-  test('of a link that is not there is refused', async () => {
+  test('of a missing link is rejected', async () => {
     expectProblem(await report('nothere'), 404, 'not_found');
     const code = await create();
     await call('DELETE', `/api/v1/links/${code}`);
@@ -84,7 +84,7 @@ describe('a report', () => {
     ['a null byte', { text: 'a\0b' }],
     ['half a character', { text: '\uD800' }],
     ['an unknown field', { reporter: 'me' }],
-  ])('with %s is refused', async (_name, change) => {
+  ])('with %s is rejected', async (_name, change) => {
     expectProblem(await report(await create(), change), 400, 'invalid_request');
   });
 });
@@ -108,7 +108,7 @@ describe('a decision', () => {
     });
   });
 
-  test('about what has changed since is refused and changes nothing', async () => {
+  test('about a link that has changed since is rejected and changes nothing', async () => {
     const code = await create();
     await decide(code, 'quarantine');
     const seen = (await caseOf(code)).link.version;
@@ -126,7 +126,7 @@ describe('a decision', () => {
     });
   });
 
-  test('about many reaches an account’s links, or those to a domain, and says how many', async () => {
+  test('about many applies to the links of an account or to a domain, and reports how many', async () => {
     const codes = await Promise.all(
       ['a', 'b', 'c'].map(path => create(`https://login.evil.example/${path}`)),
     );
@@ -153,7 +153,7 @@ describe('a decision', () => {
     ['what is no domain', { domain: 'evil.example/path' }],
     ['an address with a user', { domain: 'a@evil.example' }],
     ['a cursor of its own', { domain: 'evil.example', cursor: 'no!' }],
-  ])('about many is refused with %s', async (_name, selection) => {
+  ])('about many is rejected with %s', async (_name, selection) => {
     const body = { decision: 'block', reason, ...selection };
     expectProblem(await call('POST', '/api/v1/moderation/decisions', { body }), 400, 'invalid_request');
   });
@@ -191,14 +191,14 @@ describe('the owner of a held link', () => {
           status: 200,
           body: { status },
         });
-      // A new destination has to be looked at again.
+      // A new destination must be reviewed again.
       expect(await queuedCodes()).toContain(code);
       expect((await call('DELETE', path, { key: ownerKey })).status).toBe(204);
       expect(await queuedCodes()).not.toContain(code);
     },
   );
 
-  test('appeals once, and reads what was decided but not by whom', async () => {
+  test('appeals once, and reads the decision but not who made it', async () => {
     const code = await held('block');
     const path = `/api/v1/links/${code}/appeal`;
     const body = { text: 'It is my own shop.' };
@@ -273,14 +273,14 @@ describe('the audit log', () => {
   });
 
   test.each(['?cursor=no!', '?subjectId=x', '?limit=0', '?from=yesterday', '?subjectKind=moon'])(
-    'refuses %s',
+    'rejects %s',
     async query => {
       expectProblem(await call('GET', `/api/v1/audit${query}`), 400, 'invalid_request');
     },
   );
 });
 
-test('the number that wait and the age of the oldest are shown to a scrape', async () => {
+test('metrics have the number of waiting reviews and the age of the oldest', async () => {
   for (const name of ['waiting', 'oldest_seconds', 'overdue_seconds'])
     expect(await metricOf(terse.url, `terse_moderation_${name}`)).toBeGreaterThanOrEqual(0);
 });

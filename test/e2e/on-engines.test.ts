@@ -1,6 +1,6 @@
 /**
  * The main story of Terse, run on every engine that it supports: two processes that know each other only through the
- * store, as if they ran on two machines. What one of them does the other one knows.
+ * store, as if they ran on two machines. Each sees the changes of the other.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { rmSync } from 'node:fs';
@@ -37,16 +37,16 @@ const withRedisCluster = async (): Promise<Settings> => ({ TERSE_CACHE: (await s
 describe('on the embedded store', () => {
   const dataFolder = temporaryFolder();
   afterAll(() => rmSync(dataFolder, { recursive: true, force: true }));
-  tellStory(async () => ({}), dataFolder);
+  runStory(async () => ({}), dataFolder);
 });
-describeWithEngine('postgres', 'on Postgres', () => tellStory(onPostgres));
-describeWithEngine('dynamodb', 'on DynamoDB', () => tellStory(onDynamo));
+describeWithEngine('postgres', 'on Postgres', () => runStory(onPostgres));
+describeWithEngine('dynamodb', 'on DynamoDB', () => runStory(onDynamo));
 describeWithEngine('redis', 'with Redis', () => {
-  describeWithEngine('postgres', 'before Postgres', () => tellStory(both(onPostgres, withRedis)));
-  describeWithEngine('dynamodb', 'before DynamoDB', () => tellStory(both(onDynamo, withRedis)));
+  describeWithEngine('postgres', 'before Postgres', () => runStory(both(onPostgres, withRedis)));
+  describeWithEngine('dynamodb', 'before DynamoDB', () => runStory(both(onDynamo, withRedis)));
 });
 describeWithEngine('redis-cluster', 'with Redis Cluster', () => {
-  describeWithEngine('postgres', 'before Postgres', () => tellStory(both(onPostgres, withRedisCluster)));
+  describeWithEngine('postgres', 'before Postgres', () => runStory(both(onPostgres, withRedisCluster)));
 });
 
 function both(one: () => Promise<Settings>, other: () => Promise<Settings>): () => Promise<Settings> {
@@ -54,7 +54,7 @@ function both(one: () => Promise<Settings>, other: () => Promise<Settings>): () 
 }
 
 /** Each process has a data folder of its own, as on a machine of its own, unless they share this one. */
-function tellStory(engineSettings: () => Promise<Settings>, dataFolder?: string): void {
+function runStory(engineSettings: () => Promise<Settings>, dataFolder?: string): void {
   /** Redis may be shared with other stories, and an alias is the same code for all of them. */
   const alias = `wanted-${crypto.randomUUID()}`;
   let settings: Settings;
@@ -72,8 +72,8 @@ function tellStory(engineSettings: () => Promise<Settings>, dataFolder?: string)
     started.push(terse);
     return terse;
   };
-  /** As a client does it: an engine on a busy machine may miss Terse's deadline, and 503 asks for a retry. */
-  const getPatiently = async (call: Call, path: string): Promise<Answer> => {
+  /** Retries a 503 as a client would: an engine on a busy machine may miss Terse's deadline. */
+  const getWithRetry = async (call: Call, path: string): Promise<Answer> => {
     let answer: Answer | undefined;
     const isAnswered = async (): Promise<boolean> => {
       answer = await call('GET', path);
@@ -119,14 +119,14 @@ function tellStory(engineSettings: () => Promise<Settings>, dataFolder?: string)
     Promise.all(Array.from({ length: count }, (_, n) => request(n % 2 === 0 ? here : there)));
   const statuses = (answers: readonly Answer[]): number[] => answers.map(({ status }) => status).sort();
 
-  test('of two processes that start at once one makes the first key, and it opens both', async () => {
+  test('of two processes that start at once one creates the first key, which works in both', async () => {
     expect(processes.filter(tellsOfKey)).toHaveLength(1);
     for (const call of [here, there]) {
       expect((await call('GET', '/api/v1/account')).body).toMatchObject({ role: 'admin', plan: 'unlimited' });
     }
   });
 
-  test('a link is made in one process and followed in the other, edited, switched off and deleted', async () => {
+  test('a link is created in one process and followed in the other, edited, disabled and deleted', async () => {
     const created = await create(here, { title: 'A page', tags: ['story'] });
     expect(created).toMatchObject({ status: 201, body: { longUrl: page, status: 'active' } });
     const code = created.body.shortCode;
@@ -147,7 +147,7 @@ function tellStory(engineSettings: () => Promise<Settings>, dataFolder?: string)
     expect(await visit(there, 'neverMade')).toBe('404');
   });
 
-  test('an alias is given once, however many ask for it at once', async () => {
+  test('an alias is given once, however many request it at once', async () => {
     let asked = 0;
     const contested = await atOnce(8, call =>
       create(call, { customAlias: `${alias}-2`, longUrl: `${page}?${asked++}` }),
@@ -159,7 +159,7 @@ function tellStory(engineSettings: () => Promise<Settings>, dataFolder?: string)
     await leadsTo(page, alias);
   });
 
-  test('a request that is repeated, or asks for what is there, makes no second link', async () => {
+  test('a repeated request, and one that finds an existing link, create no second link', async () => {
     const repeated = await atOnce(8, call => create(call, {}, { 'Idempotency-Key': 'once' }));
     expect(statuses(repeated)).toEqual(repeated.map(() => 201));
     expect(new Set(repeated.map(({ body }) => body.shortCode)).size).toBe(1);
@@ -169,7 +169,7 @@ function tellStory(engineSettings: () => Promise<Settings>, dataFolder?: string)
     expect(new Set(found.map(({ body }) => body.shortCode)).size).toBe(1);
   });
 
-  test('a thousand links are made in one call and listed page by page, each once', async () => {
+  test('a thousand links are created in one call and listed page by page, each once', async () => {
     const links = Array.from({ length: 1_000 }, (_, n) => ({ longUrl: `${page}/${n}`, tags: ['many'] }));
     const bulk = await here('POST', '/api/v1/links/bulk', { body: { links } });
     const made: { status: number; link: { shortCode: string; longUrl: string } }[] = bulk.body.results;
@@ -177,7 +177,7 @@ function tellStory(engineSettings: () => Promise<Settings>, dataFolder?: string)
     const listed: string[] = [];
     let cursor = '';
     do {
-      const { body } = await getPatiently(there, `/api/v1/links?tag=many&limit=100${cursor}`);
+      const { body } = await getWithRetry(there, `/api/v1/links?tag=many&limit=100${cursor}`);
       listed.push(...body.links.map(({ shortCode }: { shortCode: string }) => shortCode));
       cursor = body.nextCursor === null ? '' : `&cursor=${encodeURIComponent(body.nextCursor)}`;
     } while (cursor !== '');
@@ -200,7 +200,7 @@ function tellStory(engineSettings: () => Promise<Settings>, dataFolder?: string)
     await leadsTo(page, own.body.shortCode);
   });
 
-  test('what a visitor reports a moderator decides, the link is dead everywhere, and the log shows it', async () => {
+  test('a moderator blocks a link that a visitor reported: it is dead everywhere, and in the audit log', async () => {
     const code = await codeOf(here);
     await leadsTo(page, code);
     const report = { shortCode: code, category: 'phishing', text: 'It asks for my password.' };
@@ -216,7 +216,7 @@ function tellStory(engineSettings: () => Promise<Settings>, dataFolder?: string)
     expect((await here('GET', '/api/v1/moderation/queue')).body.entries).toEqual([]);
   });
 
-  test('a destination that is put on the blocklist is refused and not followed, until it is taken off', async () => {
+  test('a destination on the blocklist is rejected and not followed, until it is removed', async () => {
     const longUrl = 'https://evil.example/';
     const code = await codeOf(here, { longUrl });
     await leadsTo(longUrl, code);
@@ -227,7 +227,7 @@ function tellStory(engineSettings: () => Promise<Settings>, dataFolder?: string)
     await leadsTo(longUrl, code);
   });
 
-  test('an account makes as many links as its plan allows and then learns when to retry', async () => {
+  test('an account creates as many links as its plan allows and then learns when to retry', async () => {
     const { key } = await accountOn(here, 'free');
     const links = Array.from({ length: 100 }, () => ({ longUrl: page }));
     expect((await here('POST', '/api/v1/links/bulk', { key, body: { links } })).status).toBe(200);
@@ -236,7 +236,7 @@ function tellStory(engineSettings: () => Promise<Settings>, dataFolder?: string)
     expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0);
   });
 
-  test('a process that is stopped loses nothing it has acknowledged, and the next one knows it all', async () => {
+  test('a process that stops loses nothing that it has acknowledged', async () => {
     const asked = Array.from({ length: 50 }, (_, n) =>
       create(there, { longUrl: `${page}/last/${n}` }).catch(() => undefined),
     );

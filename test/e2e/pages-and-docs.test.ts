@@ -1,4 +1,4 @@
-/** What people see: the few pages, their assets, pictures of links, and the description of the API. */
+/** The public pages, their assets, QR codes, and the description of the API. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { inflateSync } from 'node:zlib';
 import { problemTable } from '../../src/base/errors.ts';
@@ -31,7 +31,7 @@ describe('a page', () => {
     ['/gone', 410, /This link was deleted/],
     ['/seen+', 200, /Where this link leads/],
     ['/seen%2B', 200, /Where this link leads/],
-  ])('%s is whole HTML that nothing can be slipped into', async (path, status, words) => {
+  ])('%s is complete HTML that is safe from injection', async (path, status, words) => {
     const page = await visit(path);
     expect(page.status).toBe(status);
     expect(page.body).toStartWith('<!DOCTYPE html>');
@@ -46,7 +46,7 @@ describe('a page', () => {
     expect(page.headers.get('referrer-policy')).toBe('no-referrer');
   });
 
-  test('loads only files that this server has, and which a browser may keep', async () => {
+  test('loads only files that this server has and that a browser may cache', async () => {
     const pages = await Promise.all(['/', '/docs', '/no-such-link', '/seen+'].map(path => visit(path)));
     const loaded = pages.flatMap(({ body }) => [
       ...String(body).matchAll(/<(?:link|script|img)[^>]+(?:href|src)="([^"]+)"/g),
@@ -72,7 +72,7 @@ describe('a page', () => {
     expect(body).not.toContain('alert(1)');
   });
 
-  test('for the front shows where links will live', async () => {
+  test('at the front shows the host of links', async () => {
     expect((await visit('/')).body).toContain(`${publicUrl}/api/v1/links`);
   });
 });
@@ -222,7 +222,7 @@ describe('the OpenAPI document', async () => {
         }
       }
     }
-    // A method that a path does not have is no operation, and what is no HTTP has no path.
+    // These belong to no operation: a method that a path does not have, or a request that is not valid HTTP.
     const rest = Object.keys(problemTable).filter(code => !documented.has(code));
     expect(rest).toEqual(['request_timeout', 'head_too_large', 'http_version', 'method_not_allowed']);
   });
@@ -277,7 +277,7 @@ describe('the OpenAPI document', async () => {
     expect(operation?.responses[status]?.description).toContain(`\`${code}\``);
   });
 
-  test('is what the docs page draws, and every problem has a place there', async () => {
+  test('is the one that the docs page draws, and every problem has a row there', async () => {
     const { body } = await visit('/docs');
     expect(body).toContain('href="/api/v1/openapi.json"');
     for (const code of Object.keys(problemTable)) expect(body).toContain(` id="problem-${code}"`);

@@ -1,4 +1,4 @@
-/** Every cell of the permission matrix, asked of a server over HTTP. */
+/** Every cell of the permission matrix, requested from a server over HTTP. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { createPermissionWorld } from '../kit/permission-world.ts';
 import { actorNames, type RouteRules, rules, type Subject } from './permission-matrix.ts';
@@ -8,7 +8,7 @@ setDefaultTimeout(120_000);
 const world = await createPermissionWorld();
 afterAll(() => world.stop());
 
-/** Marks requests as forwarded: otherwise every caller would be on the machine of the server. */
+/** Makes requests forwarded ones: otherwise every caller would be on the machine of the server. */
 const elsewhere = { 'X-Forwarded-For': '192.0.2.1' };
 
 interface Operation {
@@ -58,18 +58,21 @@ describe('the permission matrix', () => {
   const cells = Object.entries(rules).flatMap(([route, { rows }]) =>
     rows.flatMap(({ subjects, answers }) => subjects.map(subject => [route, subject, answers] as const)),
   );
-  test.each(cells)('%s about %s is answered to everyone as it says', async (route, subject, answers) => {
-    const operation = operations.get(route);
-    if (operation === undefined) return expect.unreachable(`${route} is not a route of the server`);
-    const answered: Record<string, number> = {};
-    for (const actor of actorNames) {
-      const response = await ask(operation, rules[route]!, subject, await world.headersOf(actor));
-      // A live view would never end.
-      await response.body?.cancel();
-      answered[actor] = response.status;
-    }
-    expect(answered).toEqual({ ...answers });
-  });
+  test.each(cells)(
+    '%s about %s is answered to every caller as the matrix says',
+    async (route, subject, answers) => {
+      const operation = operations.get(route);
+      if (operation === undefined) return expect.unreachable(`${route} is not a route of the server`);
+      const answered: Record<string, number> = {};
+      for (const actor of actorNames) {
+        const response = await ask(operation, rules[route]!, subject, await world.headersOf(actor));
+        // A live view would never end.
+        await response.body?.cancel();
+        answered[actor] = response.status;
+      }
+      expect(answered).toEqual({ ...answers });
+    },
+  );
 
   const hidden = Object.entries(rules).flatMap(([route, { rows }]) => {
     const unseen = rows.filter(({ answers }) => answers.stranger === 404).flatMap(({ subjects }) => subjects);

@@ -1,12 +1,12 @@
 /**
- * Who may do what, as data: for every route, what each kind of caller is answered, by what the request is about. The
+ * Who may do what, as data: for every route, the status that each kind of caller gets, by the subject of the request. The
  * test beside runs every cell against a server, and fails when a route of the server has no rows here; the tables in
  * docs/permissions.md are printed from the same rows (`npm run docs`).
  *
  * Callers are elsewhere: on the machine of the server, `/metrics` needs no key.
  *
- * A new route gets an entry in `rules`, under its name in the route table, with a body that is valid: what is to be
- * seen is who may, not what is malformed.
+ * A new route gets an entry in `rules`, under its name in the route table, with a valid body: the statuses must show the
+ * permissions, not a malformed request.
  */
 export const actors = {
   nobody: 'No key and no session',
@@ -24,7 +24,7 @@ export const actors = {
 export type ActorName = keyof typeof actors;
 export const actorNames = Object.keys(actors) as readonly ActorName[];
 
-/** What a request is about. Links are the owner's unless it says otherwise. */
+/** The subject of a request. Links belong to the owner unless it says otherwise. */
 export const subjects = {
   none: 'nothing in particular',
   active: 'an active link',
@@ -68,7 +68,7 @@ const liveLinks = [
   'blocked',
 ] as const;
 
-/** All callers get the same status, except those that are named. */
+/** All callers get the same status, except those in `but`. */
 const everyone = (status: number, but: Partial<Row['answers']> = {}): Row['answers'] => ({
   ...(Object.fromEntries(actorNames.map(name => [name, status])) as Row['answers']),
   ...but,
@@ -189,7 +189,7 @@ export const rules: Readonly<Record<string, RouteRules>> = {
   editLink: changesLink(200, { title: 'A title' }),
   replaceLink: changesLink(200, { longUrl }),
   deleteLink: changesLink(204),
-  // What is not the caller's is answered link by link.
+  // Links of others are rejected one by one, within a 200.
   editLinks: withoutSubject(identified(200, { narrow: 403, foreignSite: 403 }), {
     codes: ['of-nobody'],
     change: { title: 'A title' },
@@ -268,7 +268,7 @@ export const rules: Readonly<Record<string, RouteRules>> = {
   readAudit: withoutSubject(moderatorsOnly(200)),
 
   readBlocklist: withoutSubject(moderatorsOnly(200)),
-  // The admin comes after the moderator, and the entry is there already.
+  // The admin comes after the moderator, so the entry exists already.
   addBlockEntry: withoutSubject({ ...moderatorsOnly(201), admin: 200 }, { entry: 'listed.example' }),
   removeBlockEntry: {
     rows: [
@@ -335,7 +335,7 @@ export const rules: Readonly<Record<string, RouteRules>> = {
 
   readLiveness: withoutSubject(everyone(200)),
   readReadiness: withoutSubject(everyone(200)),
-  // Programs on the same machine, and on networks that are named, get it without a key.
+  // Programs on the same machine and on the configured networks get it without a key.
   readMetrics: withoutSubject(identified(403, { nobody: 404, session: 404, foreignSite: 404, admin: 200 })),
   readStatus: withoutSubject(adminsOnly(200)),
 };

@@ -1,4 +1,4 @@
-/** Clients that a proxy introduces: each has its own address, and so its own limits. */
+/** Clients that a proxy names by the PROXY protocol: each has its own address, and so its own limits. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
 import { startHaproxy } from '../kit/engines/haproxy.ts';
@@ -16,7 +16,7 @@ const creation = request(
   authorization,
 );
 const visit = request('GET', '/limited');
-const introduced = (address: string): string => `PROXY TCP4 ${address} 127.0.0.1 40000 8080\r\n`;
+const proxyLine = (address: string): string => `PROXY TCP4 ${address} 127.0.0.1 40000 8080\r\n`;
 
 let terse: TerseHere;
 beforeAll(async () => {
@@ -28,19 +28,19 @@ beforeAll(async () => {
       TERSE_REDIRECT_LIMIT: '2/h',
     },
   });
-  expect(await sendRaw(terse.url, introduced('192.0.2.1') + creation)).toMatchObject([{ status: 201 }]);
+  expect(await sendRaw(terse.url, proxyLine('192.0.2.1') + creation)).toMatchObject([{ status: 201 }]);
 });
 afterAll(() => terse.stop());
 
 const statusOf = async (url: string, bytes: string): Promise<number | undefined> =>
   (await sendRaw(url, bytes))[0]?.status;
 
-describe('behind a proxy that introduces its clients', () => {
-  test('each of them is limited by itself, whatever it says of itself', async () => {
+describe('behind a proxy that names its clients', () => {
+  test('each of them is limited separately, whatever its headers claim', async () => {
     const visits = async (address: string, headers = ''): Promise<(number | undefined)[]> => {
       const statuses: (number | undefined)[] = [];
       for (let count = 0; count < 3; count += 1) {
-        const bytes = introduced(address) + request('GET', '/limited', '', headers);
+        const bytes = proxyLine(address) + request('GET', '/limited', '', headers);
         statuses.push(await statusOf(terse.url, bytes));
       }
       return statuses;
@@ -50,11 +50,11 @@ describe('behind a proxy that introduces its clients', () => {
     expect(await visits('203.0.113.5')).toEqual([302, 302, 429]);
   });
 
-  test('a client that comes without an introduction is not served', async () => {
+  test('a client without a PROXY header is not served', async () => {
     expect(await sendRaw(terse.url, visit)).toEqual([]);
   });
 
-  test('what curl says as a proxy is understood', async () => {
+  test('the PROXY header of curl is understood', async () => {
     if (Bun.which('curl') === null) return;
     const curl = ['curl', '-s', '-o', '/dev/null', '-w', '%{http_code}', '--haproxy-protocol'];
     const { stdout } = Bun.spawn([...curl, `${terse.url}/limited`]);
@@ -66,7 +66,7 @@ describeWithEngine(
   'haproxy',
   'behind HAProxy',
   () => {
-    test.each([1, 2] as const)('version %d of its introduction is understood', async version => {
+    test.each([1, 2] as const)('version %d of its PROXY header is understood', async version => {
       const proxy = await startHaproxy({ target: new URL(terse.url).host, version });
       try {
         expect(await statusOf(proxy.url, request('GET', '/health/live'))).toBe(200);

@@ -1,6 +1,5 @@
 /**
- * What a cache in front gets from a whole Terse: which processes send purges, of what, and what the metrics say about
- * it.
+ * The purges that a complete Terse sends to a cache in front: by which processes, for which links, and in which metrics.
  */
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { type Clock, ManualClock } from '../../src/base/clock.ts';
@@ -31,7 +30,7 @@ async function start(env: Record<string, string> = {}, clock?: Clock): Promise<T
 const purged = (): string[] => edge.seen.map(({ headers }) => headers.get('surrogate-key') ?? '');
 const metricsOf = async ({ url }: TerseHere): Promise<string> => (await fetch(`${url}/metrics`)).text();
 
-/** Moves the clock a little at a time, because every purge is repeated after some seconds, until a counter is there. */
+/** Advances the clock in small steps until a counter is reached, because every purge is repeated after some seconds. */
 async function untilCounted(
   running: TerseHere,
   clock: ManualClock,
@@ -45,7 +44,7 @@ async function untilCounted(
   });
 }
 
-test('a cache forgets everything when Terse first meets it, then each link that changes, and no new one', async () => {
+test('a cache is purged completely when Terse first uses it, then for each changed link, and for no new one', async () => {
   const clock = new ManualClock(Date.now());
   const running = await start({}, clock);
   const call = callerOf(running.url);
@@ -63,7 +62,7 @@ test('a cache forgets everything when Terse first meets it, then each link that 
   expect(metrics).toContain(`terse_edge_purge_lag_seconds{edge="${name}"} 0\n`);
 });
 
-test('what a blocklist forbids from now on is in no cache any more', async () => {
+test('links to a newly blocked destination are purged from the cache', async () => {
   const clock = new ManualClock(Date.now());
   const running = await start({}, clock);
   await untilCounted(running, clock, 'terse_edge_emptied_total', 1);
@@ -73,7 +72,7 @@ test('what a blocklist forbids from now on is in no cache any more', async () =>
   expect(purged()).toEqual(['*', '*']);
 });
 
-test('a cache that refuses is said to be behind, in metrics and log, without the token', async () => {
+test('a cache that rejects purges is reported in metrics and log, without the token', async () => {
   edge.answer = () => new Response(token, { status: 403 });
   const running = await start();
   await until('refusals', async () => purged().length > 2);

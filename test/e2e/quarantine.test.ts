@@ -1,4 +1,4 @@
-/** What visitors of a quarantined or blocked link get, in a browser and elsewhere. */
+/** The answers for visitors of a quarantined or blocked link, in a browser and elsewhere. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { callerOf } from '../kit/client.ts';
 import { expectProblem } from '../kit/expect-problem.ts';
@@ -22,14 +22,14 @@ async function decide(code: string, decision: string): Promise<void> {
 }
 const visit = (path: string, headers: Record<string, string> = browser) =>
   call('GET', `/${path}`, { key: undefined, headers });
-/** Where the page's button leads. */
-function wayOn(page: string): string {
+/** The path and query of the page's continue link. */
+function continuePath(page: string): string {
   const href = /href="\/([^"]*terse-continue=[^"]*)"/.exec(page)?.[1] ?? '';
   return href.replaceAll('&amp;', '&');
 }
 
 describe('a quarantined link', () => {
-  test('shows a browser where it leads, and lets it go on', async () => {
+  test('shows its destination in a browser, and lets the visitor continue', async () => {
     const code = await decided('quarantine');
     const warned = await visit(code);
     expect(warned.status).toBe(200);
@@ -38,7 +38,7 @@ describe('a quarantined link', () => {
     expect(warned.headers.get('content-security-policy')).toContain("default-src 'none'");
     expect(warned.headers.get('set-cookie')).toBeNull();
     expect(warned.body).toContain('<strong>example.com</strong>/path?a=1');
-    const gone = await visit(wayOn(warned.body), { ...browser, 'Sec-Fetch-Site': 'same-origin' });
+    const gone = await visit(continuePath(warned.body), { ...browser, 'Sec-Fetch-Site': 'same-origin' });
     expect(gone.status).toBe(302);
     expect(gone.headers.get('location')).toBe('https://example.com/path?a=1');
     expect(gone.headers.get('cache-control')).toBe('private, no-store');
@@ -47,12 +47,12 @@ describe('a quarantined link', () => {
   test('warns again when a visitor uses a continue link that is not theirs', async () => {
     const code = await decided('quarantine');
     const other = await decided('quarantine');
-    const way = wayOn((await visit(code)).body);
-    expect((await visit(way, { ...browser, 'Sec-Fetch-Site': 'cross-site' })).status).toBe(200);
-    expect((await visit(way.replace(code, other))).status).toBe(200);
+    const path = continuePath((await visit(code)).body);
+    expect((await visit(path, { ...browser, 'Sec-Fetch-Site': 'cross-site' })).status).toBe(200);
+    expect((await visit(path.replace(code, other))).status).toBe(200);
     expect((await visit(`${code}?terse-continue=1.AAAAAAAAAAAAAAAAAAAAAA`)).status).toBe(200);
     await call('PATCH', `/api/v1/links/${code}`, { body: { longUrl: 'https://evil.example/' } });
-    const again = await visit(way);
+    const again = await visit(path);
     expect(again.status).toBe(200);
     expect(again.body).toContain('<strong>evil.example</strong>');
   });
@@ -63,23 +63,23 @@ describe('a quarantined link', () => {
     expect(answer.body.longUrl).toBe('https://example.com/path?a=1');
   });
 
-  test('passes the visitor’s query on to the letter, without our own part of it', async () => {
+  test('forwards the visitor’s query unchanged, without our parameter', async () => {
     const code = await decided('quarantine', { forwardQuery: true });
     const warned = await visit(`${code}?q=%20+x`);
     expect(warned.body).toContain('/path?a=1&amp;q=%20+x');
-    const gone = await visit(wayOn(warned.body));
+    const gone = await visit(continuePath(warned.body));
     expect(gone.headers.get('location')).toBe('https://example.com/path?a=1&q=%20+x');
     await decide(code, 'allow');
-    const free = await visit(wayOn(warned.body));
+    const free = await visit(continuePath(warned.body));
     expect(free.headers.get('location')).toBe('https://example.com/path?a=1&q=%20+x');
   });
 
-  test('is never remembered by a browser, and counts against its limit only when it is followed', async () => {
+  test('is never cached by a browser, and counts against its limit only when it is followed', async () => {
     const code = await decided('quarantine', { redirectType: 301, maxClicks: 1 });
     for (let time = 0; time < 3; time += 1) expect((await visit(code)).status).toBe(200);
-    const way = wayOn((await visit(code)).body);
-    expect((await visit(way)).status).toBe(302);
-    expect((await visit(way)).status).toBe(410);
+    const path = continuePath((await visit(code)).body);
+    expect((await visit(path)).status).toBe(302);
+    expect((await visit(path)).status).toBe(410);
   });
 
   test('can be previewed', async () => {
@@ -95,9 +95,9 @@ describe('a quarantined link', () => {
 describe('a blocked link', () => {
   test('is gone, says why, and no token opens it', async () => {
     const code = await decided('quarantine');
-    const way = wayOn((await visit(code)).body);
+    const continued = continuePath((await visit(code)).body);
     await decide(code, 'block');
-    for (const path of [code, way, `${code}+`]) {
+    for (const path of [code, continued, `${code}+`]) {
       const page = await visit(path);
       expect(page.status).toBe(410);
       expect(page.body).toContain('This link was blocked');

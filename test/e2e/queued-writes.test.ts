@@ -1,4 +1,4 @@
-/** Queued writes as callers and visitors meet them, with real Kafka, Redis and Postgres. */
+/** Queued writes as callers and visitors see them, with real Kafka, Redis and Postgres. */
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { sleep, systemClock } from '../../src/base/clock.ts';
 import { type Call, callerOf } from '../kit/client.ts';
@@ -42,11 +42,11 @@ function body(): void {
     running.push(terse);
     return terse;
   };
-  /** The first answers after a start may be 503, until the topic is made. */
+  /** The first answers after a start may be 503, until the topic is created. */
   const untilReady = async (call: Call): Promise<void> => {
     await until(async () => (await create(call, { longUrl: 'https://example.com/first' })).status === 201);
   };
-  /** Again while Redis does not answer in time, since links go into the store then. */
+  /** Retries while Redis does not answer in time, because links then go into the store. */
   const queueMany = async (url: string, call: Call): Promise<Awaited<ReturnType<Call>>['body']> => {
     const links = Array.from({ length: 200 }, (_, n) => ({ longUrl: `https://example.com/${n}` }));
     const queued = (): Promise<number> => metricOf(url, 'terse_links_queued_total');
@@ -101,7 +101,7 @@ function body(): void {
     expect(await metricOf(worker.url, 'terse_links_dead_lettered_total')).toBe(0);
   });
 
-  test('what needs the store’s answer has it: aliases, idempotency keys, findExisting', async () => {
+  test('requests that need the store’s answer get it: aliases, idempotency keys, findExisting', async () => {
     const api = await start({ TERSE_ROLES: 'api' });
     const call = callerOf(api.url);
     await untilReady(call);
@@ -122,7 +122,7 @@ function body(): void {
     expect(body.links.length).toBe(2);
   });
 
-  test('a bulk call is queued whole, and refused whole when too many wait', async () => {
+  test('a bulk call is queued as a whole, and rejected as a whole when too many wait', async () => {
     const api = await start({ TERSE_ROLES: 'api,redirect', TERSE_QUEUE_MAX: '50' });
     const call = callerOf(api.url);
     await untilReady(call);
@@ -145,7 +145,7 @@ function body(): void {
     await until(async () => (await bulk(30)).status < 300);
   });
 
-  test('without Redis links go into the store, and one that may be pending is not said to be missing', async () => {
+  test('without Redis links go into the store, and a link that may be pending is not reported as missing', async () => {
     const api = await start({ TERSE_ROLES: 'api,redirect' });
     const call = callerOf(api.url);
     await untilReady(call);
@@ -166,7 +166,7 @@ function body(): void {
     await untilReady(call);
     const body = await queueMany(api.url, call);
     const worker = await start({ TERSE_ROLES: 'worker', TERSE_DRAIN_PER_S: '1' });
-    // Once because it starts, and once more because of the loss.
+    // Once at the start, and once more because of the loss.
     await until(async () => (await metricOf(worker.url, 'terse_pending_links_restored_total')) >= 150);
     await redis.flush();
     await redis.kill();
@@ -176,13 +176,13 @@ function body(): void {
     await until(async () => (await follow(api.url, shortCode)).status === 302);
   });
 
-  test('what Redis lost while no worker ran is written again when one starts, long before it is stored', async () => {
+  test('pending links that Redis lost while no worker ran are written again when one starts, long before they are stored', async () => {
     const api = await start({ TERSE_ROLES: 'api,redirect' });
     const call = callerOf(api.url);
     await untilReady(call);
     const body = await queueMany(api.url, call);
     const { shortCode } = body.results.at(-1).link;
-    // Its pending record, and a moment later the cache's, which must not come after the loss.
+    // Waits for its pending record and for the cache's, which is written a moment later and must not come after the loss.
     await until(async () => (await askRedis(redis.url, `KEYS *${shortCode}`)).startsWith('*2'));
     await redis.flush();
     const redirect = await start({ TERSE_ROLES: 'redirect' });
@@ -193,11 +193,11 @@ function body(): void {
   });
 }
 
-/** A bound ends what never comes to pass; nothing is measured. */
+/** Fails after a minute. */
 async function until(holds: () => Promise<boolean>): Promise<void> {
   for (let attempt = 0; attempt < 600; attempt += 1) {
     if (await holds()) return;
     await sleep(systemClock, 100);
   }
-  throw new Error('it never came to pass');
+  throw new Error('timed out waiting for a condition');
 }

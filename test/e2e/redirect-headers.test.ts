@@ -1,4 +1,4 @@
-/** What travels with a redirect, byte for byte: caches, robots and referrers obey it. */
+/** The headers of a redirect, byte for byte: caches, robots and referrers depend on them. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { ManualClock } from '../../src/base/clock.ts';
 import { callerOf } from '../kit/client.ts';
@@ -53,7 +53,7 @@ test('behind a CDN it may be cached there under a key, and the robots header can
   });
 });
 
-describe('how long a redirect may be kept', () => {
+describe('how long a redirect may be cached', () => {
   test.each([
     ['a temporary one', {}, 'private, max-age=0', 'public, max-age=0, s-maxage=300'],
     ['307', { redirectType: 307 }, 'private, max-age=0', 'public, max-age=0, s-maxage=300'],
@@ -75,7 +75,7 @@ describe('how long a redirect may be kept', () => {
     expect(await headersOf(edge, await create(edge, fields))).toMatchObject({ 'cache-control': atTheEdge });
   });
 
-  test('a link without a redirect is cached nowhere, also not at the edge', async () => {
+  test('an answer without a redirect is never cached, not even at the edge', async () => {
     for (const terse of [plain, edge]) {
       expect(await headersOf(terse, 'no-such-link')).toMatchObject({ 'cache-control': 'no-store' });
     }

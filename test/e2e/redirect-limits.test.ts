@@ -1,4 +1,4 @@
-/** A client that guesses codes, or follows more links than allowed, waits; all others never notice. */
+/** A client that guesses codes, or follows more links than allowed, has to wait; others are not affected. */
 import { afterAll, expect, test } from 'bun:test';
 import { callerOf } from '../kit/client.ts';
 import { startTerseHere } from '../kit/terse-here.ts';
@@ -31,13 +31,13 @@ test('an address that asks for codes that do not exist gets 429, but still follo
   expect((await from(probed.url, '203.0.113.8')('/guess9x')).status).toBe(404);
 });
 
-test('what could not be a code is no guess', async () => {
+test('a path that cannot be a code is no guess', async () => {
   const visit = from(probed.url, '203.0.113.9');
   for (let request = 0; request < 20; request += 1) expect((await visit('/favicon.png')).status).toBe(404);
   expect((await visit('/guess1x')).status).toBe(404);
 });
 
-test('an address that follows more links than allowed waits, and what it did not follow is not counted', async () => {
+test('an address that follows more links than allowed has to wait, and rejected visits are not counted', async () => {
   const code = await createOn(limited.url);
   const visit = from(limited.url, '203.0.113.7');
   for (let count = 0; count < 3; count += 1) expect((await visit(`/${code}`)).status).toBe(302);

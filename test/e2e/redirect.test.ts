@@ -1,4 +1,4 @@
-/** Following a link: where to, with which error when there is no redirect, and until when exactly. */
+/** Following a link: the destination, the error when there is no redirect, and the exact expiry. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { ManualClock } from '../../src/base/clock.ts';
 import { redirectTypes } from '../../src/links/link.ts';
@@ -39,7 +39,7 @@ describe('a live link', () => {
     expect(await visit(`/${await create({ redirectType })}`)).toMatchObject({ status: redirectType });
   });
 
-  test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('is read only: %s is refused', async method => {
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('is read-only: %s is rejected', async method => {
     const answer = await visit(`/${await create()}`, program, method);
     expectProblem(answer, 405, 'method_not_allowed');
     expect(answer.headers.get('allow')).toBe('GET, HEAD');
@@ -187,7 +187,7 @@ describe('a limited link', () => {
     ['a chat preview', bot('Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)'), 'GET'],
     ['another chat preview', bot('WhatsApp/2.23.20.0'), 'GET'],
     ...ahead,
-  ])('redirects %s without being used up', async (_who, headers, method) => {
+  ])('redirects %s without using a click', async (_who, headers, method) => {
     const code = await create({ maxClicks: 1 });
     for (let count = 0; count < 3; count += 1) {
       expect(await visit(`/${code}`, headers, method)).toMatchObject({ status: 302 });
@@ -197,7 +197,7 @@ describe('a limited link', () => {
     expect(await visit(`/${code}`, headers, method)).toMatchObject({ status: 410 });
   });
 
-  test('redirects exactly as many people as it says, however many come at once', async () => {
+  test('redirects exactly as many people as its limit, however many come at once', async () => {
     const code = await create({ maxClicks: 10 });
     const answers = await Promise.all(Array.from({ length: 64 }, () => visit(`/${code}`)));
     const statuses = answers.map(answer => answer.status);
@@ -207,7 +207,7 @@ describe('a limited link', () => {
     expect(body).toMatchObject({ usedClicks: 10, status: 'exhausted' });
   });
 
-  test('lives again when its limit is raised or removed', async () => {
+  test('works again when its limit is raised or removed', async () => {
     const code = await create({ maxClicks: 1 });
     await visit(`/${code}`);
     for (const maxClicks of [2, null]) {

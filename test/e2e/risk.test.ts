@@ -52,13 +52,13 @@ describe('a link to a destination', () => {
     expect(await metricOf(terse.url, 'malicious_url_attempts_total{type="quarantined"}')).toBe(before + 1);
   });
 
-  test('that is glaring is blocked until it was reviewed', async () => {
+  test('that is clearly malicious is blocked until it was reviewed', async () => {
     const { status, body } = await create(glaring);
     expect({ status, state: body.status }).toEqual({ status: 201, state: 'blocked' });
     expectProblem(await call('GET', `/${body.shortCode}`), 410, 'link_blocked');
   });
 
-  test('that has little against it is active, and the little is kept', async () => {
+  test('with little risk is active, and its risk is kept', async () => {
     const { body } = await create('https://example.com/login');
     expect(body.status).toBe('active');
     expect((await caseOf(body.shortCode)).link.risk).toEqual({
@@ -82,7 +82,7 @@ describe('a link to a destination', () => {
     ]);
   });
 
-  test('that is changed is judged again, and no change lifts what was imposed', async () => {
+  test('that is changed is judged again, and no change lifts a hold', async () => {
     const { shortCode } = (await create('https://example.com/')).body;
     const edit = (longUrl: string, method = 'PATCH') =>
       call(method, `/api/v1/links/${shortCode}`, { key: ownerKey, body: { longUrl } });
@@ -92,7 +92,7 @@ describe('a link to a destination', () => {
     expect((await edit(suspicious)).body.status).toBe('blocked');
   });
 
-  test('that a moderator has let pass is not held again for being stated once more', async () => {
+  test('that a moderator has allowed is not held again when it is sent once more', async () => {
     const { shortCode } = (await create(suspicious)).body;
     const { version } = (await caseOf(shortCode)).link;
     const decision = { decision: 'allow', reason: 'It is their own.', version };
@@ -105,16 +105,16 @@ describe('a link to a destination', () => {
   });
 });
 
-describe('what the operator says', () => {
+describe('the configuration of the operator', () => {
   const scoreOf = async (longUrl: string): Promise<number> =>
     (await caseOf((await create(longUrl)).body.shortCode)).link.risk?.score ?? 0;
 
-  test('about the age of domains counts', async () => {
+  test('of the age of domains applies', async () => {
     expect(await scoreOf('https://www.fresh.example/')).toBe(30);
     expect(await scoreOf('https://www.stale.example/')).toBe(0);
   });
 
-  test('about weights and trust counts, and comes into force while Terse runs', async () => {
+  test('of weights and trusted domains applies, and is reloaded while Terse runs', async () => {
     expect(await scoreOf('https://trusted-login.example/verify')).toBe(0);
     writeWhole(riskFile, '{"weights": {"phishingWords": 7}}');
     while ((await scoreOf('https://example.com/login')) !== 7) await sleep(systemClock, 20);
@@ -125,7 +125,7 @@ describe('what the operator says', () => {
   });
 });
 
-test('many links in one call are a sign of haste', async () => {
+test('many links in one call raise the risk', async () => {
   const links = Array.from({ length: 60 }, (_, index) => ({ longUrl: `https://example.com/${index}` }));
   const { results } = (await call('POST', '/api/v1/links/bulk', { key: ownerKey, body: { links } })).body;
   const { risk } = (await caseOf(results[0].link.shortCode)).link;

@@ -1,4 +1,4 @@
-/** Processes with roles: each does its part and nothing else, and together they are one Terse. */
+/** Processes with roles: each does only its part, and together they work as one Terse. */
 import { afterAll, expect, test } from 'bun:test';
 import { callerOf } from '../kit/client.ts';
 import { startTerseProcess } from '../kit/terse-process.ts';
@@ -14,7 +14,7 @@ const body = { longUrl: 'https://example.com/there' };
 const statusAt = async (terse: { readonly url: string }, path: string, method = 'GET'): Promise<number> =>
   (await callerOf(terse.url)(method, path, method === 'POST' ? { body } : {})).status;
 
-test('a link made where the API is served is followed where links are', async () => {
+test('a link created in the API process is followed in the redirect process', async () => {
   const { shortCode } = (await callerOf(api.url)('POST', '/api/v1/links', { body })).body;
   expect(await statusAt(redirect, `/${shortCode}`)).toBe(302);
   for (const other of [api, worker]) expect(await statusAt(other, `/${shortCode}`)).toBe(404);

@@ -1,4 +1,4 @@
-/** Safe Browsing from the outside: listed destinations are refused, and links that come to be listed are blocked. */
+/** Safe Browsing end to end: listed destinations are rejected, and links whose destination is listed later are blocked. */
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { ManualClock, sleep, systemClock } from '../../src/base/clock.ts';
 import { type Call, callerOf } from '../kit/client.ts';
@@ -27,7 +27,7 @@ describe('with Safe Browsing', () => {
   });
   afterEach(() => terse.stop());
 
-  /** Time passes a second at a go, and what it set off gets done. */
+  /** Advances the clock a second at a time, and lets the work that this starts finish. */
   async function until(isSo: () => Promise<boolean>): Promise<void> {
     while (!(await isSo())) {
       clock.advance(1_000);
@@ -38,7 +38,7 @@ describe('with Safe Browsing', () => {
   const create = (longUrl: string) => call('POST', '/api/v1/links', { body: { longUrl } });
   const statusOf = async (code: string): Promise<number> => (await call('GET', `/${code}`)).status;
 
-  test('a listed destination is refused with the reason, and nothing is stored', async () => {
+  test('a listed destination is rejected with the reason, and nothing is stored', async () => {
     const answer = await create('https://sub.evil.example/page');
     expectProblem(answer, 403, 'url_blocked');
     expect(answer.body.detail).toContain('malware');
@@ -46,7 +46,7 @@ describe('with Safe Browsing', () => {
     expect(await metrics()).toContain('terse_safe_browsing_checks_total{outcome="listed"} 1');
   });
 
-  test('a link in use whose destination comes to be listed is blocked by Terse itself', async () => {
+  test('a link whose destination is listed later is blocked automatically', async () => {
     const [bad, good] = [await create('https://later.example/x'), await create('https://good.example/')];
     expect(await statusOf(bad.body.shortCode)).toBe(302);
     server.list(listName, ['later.example/']);

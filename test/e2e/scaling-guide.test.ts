@@ -1,9 +1,9 @@
 /**
- * The walk of docs/scaling.md on fresh engines: the commands that the page prints are run as they are printed, in their
+ * The walkthrough of docs/scaling.md on fresh engines: the commands of the page are run as they are printed, in their
  * order, and must print what the page says. Only addresses, ports and passwords are replaced, and the test prints how.
  *
  * A comment before a block says how a reader runs it: `run` it to its end, `serve` with it in a terminal of its own,
- * `repeat` it until it prints what it should. `restart` is no block but the sentence that says so.
+ * `repeat` it until it prints what it should. `restart` stands before a sentence instead of a block.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ setDefaultTimeout(heavyTestMaxMs);
 
 const root = join(import.meta.dir, '../..');
 const page = readFileSync(join(root, 'docs/scaling.md'), 'utf8');
-/** Where the walk is: steps 3 to 6. */
+/** The part of the page with the walkthrough. */
 const steps = page.slice(page.indexOf('\n## 3.'), page.indexOf('\n## 7.'));
 
 interface Stage {
@@ -46,7 +46,7 @@ const stages: readonly Stage[] = Array.from(steps.matchAll(marker), ([, kind, ro
   commands,
 }));
 
-test('every command of steps 3 to 6 is part of the walk', () => {
+test('every command of steps 3 to 6 is part of the walkthrough', () => {
   const blocks = Array.from(steps.matchAll(/^```sh\n(.*?)```/gms), ([, commands]) => commands!);
   expect(blocks).toEqual(stages.filter(({ commands }) => commands !== '').map(({ commands }) => commands));
   expect(page.match(/<!-- walk:/g)).toHaveLength(stages.length);
@@ -59,7 +59,7 @@ const describeWithAll = engines.reduceRight<() => void>(
 );
 const missing = ['sh', 'curl', 'openssl', 'node'].filter(tool => Bun.which(tool) === null);
 if (missing.length > 0)
-  test.skip(`the walk (because this machine has no ${missing.join(' and no ')})`, () => {});
+  test.skip(`the walkthrough (because this machine has no ${missing.join(' and no ')})`, () => {});
 else describeWithAll();
 
 function walk(): void {
@@ -137,7 +137,7 @@ function walk(): void {
     });
   }
 
-  test('the topics are there, with the partitions that were asked for', async () => {
+  test('the topics exist, with the requested partitions', async () => {
     const admin = new Admin({ clientId: 'walk', bootstrapBrokers: [kafka!.address] });
     const { topics } = await admin.metadata({ topics: ['clicks', 'clicks-heads'] });
     await admin.close();
@@ -145,7 +145,7 @@ function walk(): void {
     expect(topics.has('clicks-heads')).toBe(true);
   });
 
-  /** What the page calls `psql` and `redis-cli` are those of the engines, wherever the kit has them from. */
+  /** Provides `psql` and `redis-cli` of the test engines under the names that the page uses. */
   function bringTools(into: string): void {
     const tools = join(into, 'tools');
     const { server, env } = thingOf(findRedis());
@@ -179,7 +179,7 @@ function notPrinted(commands: string, output: string): string[] {
   });
 }
 
-/** A fresh Postgres has the administrator `postgres`, who needs no password here; all others have to know theirs. */
+/** Requires passwords of all users but `postgres`, the administrator of a fresh Postgres. */
 async function askForPasswords({ url }: PostgresEngine): Promise<void> {
   const query = async (user: string, ...texts: readonly string[]): Promise<void> => {
     const address = new URL(url);

@@ -1,4 +1,4 @@
-/** Signing in over HTTP: the cookie, where it is accepted from, what ends it, and that nothing reveals secrets. */
+/** Signing in over HTTP: the cookie, from which sites it is accepted, what ends a session, and that nothing reveals secrets. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -55,7 +55,7 @@ describe('the first admin', () => {
 });
 
 describe('the cookie', () => {
-  test('can be read by no script and is sent by no other site', async () => {
+  test('cannot be read by scripts and is not sent from other sites', async () => {
     const [, ...attributes] = (await signIn({ key: adminKey })).headers.get('set-cookie')!.split('; ');
     expect(attributes).toContain('HttpOnly');
     expect(attributes).toContain('SameSite=Strict');
@@ -76,7 +76,7 @@ describe('the cookie', () => {
     }
   });
 
-  test('stands for its account in every route', async () => {
+  test('authenticates its account in every route', async () => {
     const cookie = cookieOf(await signIn({ key: adminKey }));
     const made = await as(cookie, 'POST', '/api/v1/links', {
       longUrl: 'https://example.com/',
@@ -129,7 +129,7 @@ describe('the cookie', () => {
     }
   });
 
-  test('that is worth nothing is refused and taken back, also where none is needed', async () => {
+  test('that is invalid is rejected and deleted, also where none is needed', async () => {
     const stale = { Cookie: 'terse_session=session_made-up' };
     for (const [method, path, body] of [
       ['GET', '/api/v1/links', undefined],
@@ -147,7 +147,7 @@ describe('the cookie', () => {
 });
 
 describe('a session', () => {
-  test('ends when one signs out', async () => {
+  test('ends when the user signs out', async () => {
     const cookie = cookieOf(await signIn({ key: adminKey }));
     const out = await as(cookie, 'DELETE', sessionPath);
     expect(out.status).toBe(204);
@@ -177,7 +177,7 @@ describe('a session', () => {
     expect(await as(cookieOf(one), 'GET', '/api/v1/account')).toMatchObject({ status: 200 });
   });
 
-  test('ends with a new password, unless it is the one that set it', async () => {
+  test('ends with a new password, unless it set the password itself', async () => {
     const email = 'changes@example.com';
     await signUp(email);
     const [kept, lost] = [
@@ -202,7 +202,7 @@ describe('a session', () => {
     expectProblem(await as(cookie, 'GET', '/api/v1/account'), 401, 'unauthorized');
   });
 
-  test('that is ended in one process is refused by the next request in another', async () => {
+  test('that is ended in one process is rejected by the next request in another', async () => {
     const dataFolder = temporaryFolder();
     const processes = await Promise.all([0, 1].map(() => startTerseProcess({ dataFolder })));
     try {
@@ -236,12 +236,12 @@ describe('signing in', () => {
   });
 
   test.each([[{ key: [adminKey] }], [{ key: { $gt: '' } }], [{ key: null }], [{ key: `${adminKey} ` }]])(
-    'with %j is no key',
+    'with %j is rejected as a key',
     async body => expectProblem(await signIn(body), 401, 'unauthorized'),
   );
 
   test.each([[{}], [{ email: 'a@b.example' }], [{ email: 'a@b.example', password, key: adminKey }], [[]]])(
-    'with %j says what it needs',
+    'with %j is rejected with a message that says what is needed',
     async body => expectProblem(await signIn(body), 400, 'invalid_request'),
   );
 
@@ -272,7 +272,7 @@ describe('a known device', () => {
       .getSetCookie()
       .map(cookie => cookie.split(';')[0]!)
       .find(cookie => cookie.startsWith(`${name}=`));
-  /** Guesses until strangers at this address may try no more. */
+  /** Guesses passwords until unknown devices at this address are limited. */
   const guessUntilLimited = async (email: string): Promise<Answer> => {
     for (let guesses = 0; guesses < 40; guesses += 1) {
       const answer = await signIn({ email, password: 'a wrong password' });
@@ -282,7 +282,7 @@ describe('a known device', () => {
     throw new Error('guessing is not limited');
   };
 
-  test('signs in while strangers may not, until the password is another', async () => {
+  test('signs in while unknown devices may not, until the password changes', async () => {
     const email = 'attacked@example.com';
     await signUp(email);
     const first = await signIn({ email, password });
@@ -316,7 +316,7 @@ describe('a known device', () => {
     });
   });
 
-  test('is not made by what fails, by a change without a session, or for an account without a password', async () => {
+  test('is not created by a failed attempt, by a change without a session, or for an account without a password', async () => {
     const email = 'unknown-devices@example.com';
     await signUp(email);
     expect(deviceOf(await signIn({ email, password: 'a wrong password' }))).toBeUndefined();
@@ -344,7 +344,7 @@ describe('a password reset', () => {
   const invited = (path: 'read' | 'accept', body: unknown, at = call) =>
     at('POST', `/api/v1/invitations/${path}`, { key: undefined, body });
 
-  test('is handed out by an admin, read, used once, and in the audit log without its token', async () => {
+  test('is created by an admin, read, used once, and in the audit log without its token', async () => {
     const email = 'forgetful@example.com';
     await signUp(email);
     const { id } = (await call('GET', `/api/v1/accounts?email=${email}`)).body.accounts[0];
@@ -368,7 +368,7 @@ describe('a password reset', () => {
     expect(JSON.stringify(body)).not.toContain(token);
   });
 
-  test('cannot be guessed at: made-up tokens are limited by address, whatever they ask for', async () => {
+  test('cannot be guessed: invalid tokens are limited by address, whatever the request', async () => {
     const strict = await startTerseHere({ env: { TERSE_LIMITS: 'signIn=4/min' } });
     try {
       const at = callerOf(strict.url);
@@ -427,7 +427,7 @@ describe('signing up', () => {
     }
   });
 
-  test('answers the same to an address that is taken, and changes nothing', async () => {
+  test('answers the same for an address that is taken, and changes nothing', async () => {
     const email = 'taken@example.com';
     await signUp(email);
     const again = { name: 'Impostor', email: email.toUpperCase(), password: 'of the impostor' };
@@ -452,7 +452,7 @@ describe('signing up', () => {
   });
 
   test.each([['short'], ['x'.repeat(129)], ['eleven char'], ['with a \0 in it']])(
-    'takes no password like %j',
+    'rejects a password like %j',
     async bad => {
       const body = { name: 'x', email: 'y@example.com', password: bad };
       const answer = await call('POST', '/api/v1/sign-up', { key: undefined, body });
@@ -462,7 +462,7 @@ describe('signing up', () => {
   );
 });
 
-test('passwords, tokens and what they open are in no log and in no file', async () => {
+test('passwords, tokens and cookies are in no log and in no file', async () => {
   const email = 'secrets@example.com';
   const secret = 'a very secret password';
   const { id } = (await call('POST', '/api/v1/accounts', { body: { name: 'x', email } })).body;

@@ -1,4 +1,4 @@
-/** The numbers of links: what is in them, cut by time and place, and who may see them. */
+/** Statistics of links: their content, by time and place, and who may see them. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { ClickedTerse } from '../kit/clicked-terse.ts';
 import { expectProblem } from '../kit/expect-problem.ts';
@@ -25,7 +25,7 @@ const phone = {
 };
 
 describe('the statistics of a link', () => {
-  test('say how often, by whom, from where and with what it was followed', async () => {
+  test('have its clicks by visitor, origin and device', async () => {
     const code = await clicked.create();
     await clicked.visit(code);
     await clicked.visit(code);
@@ -121,7 +121,7 @@ describe('the statistics of a link', () => {
     expect(stats).toMatchObject({ totalClicks: 0, uniqueVisitors: 0, topCountries: [], lastUpdatedAt: null });
   });
 
-  test('come in minutes, hours and days that begin where the asker lives, over a change of the clocks', async () => {
+  test('come in minutes, hours and days of the caller’s time zone, also over a change of the clocks', async () => {
     const code = await clicked.create();
     // One click every two hours, for three days.
     const firstAt = clock.now();
@@ -194,7 +194,7 @@ describe('the statistics of a link', () => {
 
 const rangeFrom = (fromMs: number, toMs: number): string =>
   `from=${new Date(fromMs).toISOString()}&to=${new Date(toMs).toISOString()}`;
-/** The start of the next hour, and it is that time now. */
+/** Advances the clock to the start of the next hour, and returns it. */
 function nextHour(): number {
   clock.advance(hourMs - (clock.now() % hourMs));
   return clock.now();
@@ -307,7 +307,7 @@ describe('filters', () => {
     ]);
   });
 
-  test('are spelled, answered and rejected in the style of the request', async () => {
+  test('are accepted, answered and rejected in the style of the request', async () => {
     const code = await clicked.create();
     const { body } = await call('GET', `/api/v1/links/${code}/stats?utm_source=news`);
     expect(body).toMatchObject({ total_clicks: 0, filters: { utm_source: { values: ['news'] } } });
@@ -550,7 +550,7 @@ test.each([
   'compareFrom=2026-03-01',
   'compareFrom=2026-03-02&compareTo=2026-03-01',
   'compare=previous&compareFrom=2026-03-01&compareTo=2026-03-02',
-])('the question ?%s is refused with a reason', async query => {
+])('the query ?%s is rejected with a reason', async query => {
   const code = await clicked.create();
   expectProblem(await call('GET', `/api/v1/links/${code}/stats?${query}`), 400, 'invalid_request');
   expectProblem(await call('GET', `/api/v1/stats?${query}`), 400, 'invalid_request');
@@ -565,6 +565,6 @@ test.each([
     .map((_, n) => `c${n}`)}`,
   'tag=',
   'codes=a&tag=b',
-])('the question /stats?%s is refused with a reason', async query => {
+])('the query /stats?%s is rejected with a reason', async query => {
   expectProblem(await call('GET', `/api/v1/stats?${query}`), 400, 'invalid_request');
 });

@@ -36,7 +36,7 @@ const create = async (customAlias: string) =>
 const visit = 'GET /visited HTTP/1.1\r\nHost: h\r\n\r\n';
 const lastVisit = visit.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
 
-test('short links are made and followed over TLS, and say so', async () => {
+test('short links are created and followed over TLS, and have https addresses', async () => {
   const created = await create('visited');
   expect(created.status).toBe(201);
   expect(await created.json()).toMatchObject({ shortUrl: `https://localhost:${port}/visited` });
@@ -63,7 +63,7 @@ describe.skipIf(Bun.which('curl') === null)('curl', () => {
     expect(output).toBe('302 https://example.com/ 1302 https://example.com/ 0');
   });
 
-  test('that does not know the certificate goes no further', async () => {
+  test('that does not trust the certificate sends no request', async () => {
     const { exitCode } = await run('curl', ...followed, `https://localhost:${port}/visited`);
     expect(exitCode).toBe(60);
   });
@@ -86,7 +86,7 @@ describe.skipIf(Bun.which('openssl') === null)('openssl', () => {
     ['a key without forward secrecy', ['-tls1_2', '-cipher', 'kRSA:@SECLEVEL=0']],
     ['encryption that is not authenticated', ['-tls1_2', '-cipher', 'ECDHE+AES+SHA1:@SECLEVEL=0']],
     ['HTTP/2 and nothing else', ['-alpn', 'h2']],
-  ])('is refused %s', async (_what, options) => {
+  ])('is rejected %s', async (_what, options) => {
     const { output } = await hello(...options);
     expect(output).not.toMatch(/Cipher is (?!\(NONE\))/);
   });
@@ -112,7 +112,7 @@ describe('a certificate that is renewed', () => {
     await until('all workers to show the certificate', () => areAllShown(name));
   };
 
-  test('is taken by every worker from its files alone, and no visitor is lost or rejected', async () => {
+  test('is loaded by every worker when its files change, and no visitor is lost or rejected', async () => {
     await create('visited');
     const kept = await RawConnection.open(terse.url);
     kept.write(visit);
@@ -134,7 +134,7 @@ describe('a certificate that is renewed', () => {
     kept.abandon();
   });
 
-  test('is taken at a SIGHUP too, by workers that follow the old ones', async () => {
+  test('is loaded at a SIGHUP too, by the workers that replace the old ones', async () => {
     writePair(folder, third!);
     process.kill(terse.pid, 'SIGHUP');
     await untilShown('third.test');

@@ -1,4 +1,4 @@
-/** Traces as a collector of OpenTelemetry gets them from a running server, and what its absence costs. */
+/** Traces as an OpenTelemetry collector receives them from a running server, and the cost of its outage. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { callerOf } from '../kit/client.ts';
 import { metricOf } from '../kit/follow.ts';
@@ -57,7 +57,7 @@ describe('with a collector and a trusted peer', async () => {
   });
   const call = callerOf(terse.url);
 
-  test('a request is a span of the trace it came with, and what it asked of the store is below it', async () => {
+  test('a request is a span of the trace that it names, and its calls of the store are child spans', async () => {
     const headers = { traceparent: `00-${traceId}-${parentId}-01`, 'X-Request-Id': 'traced-1' };
     const made = await call('POST', '/api/v1/links', { body: { longUrl: 'https://example.com/' }, headers });
     expect(made.status).toBe(201);
@@ -75,7 +75,7 @@ describe('with a collector and a trusted peer', async () => {
     expect([...collector.paths]).toEqual(['POST /v1/traces']);
   });
 
-  test('a caller that wants no trace gets none, and redirects are never traced', async () => {
+  test('a caller that asks for no trace gets none, and redirects are never traced', async () => {
     const before = collector.spans.length;
     const { body } = await call('POST', '/api/v1/links', {
       body: { longUrl: 'https://example.com/' },
@@ -94,9 +94,9 @@ describe('with a collector and a trusted peer', async () => {
 test.each([
   ['asks for recording', '01', almostNone, 0],
   ['asks not to be recorded', '00', { TERSE_TRACE_ONE_IN: '1' }, 20],
-])('a stranger that %s does not decide it', async (_, flags, env, expected) => {
+])('an untrusted peer that %s does not decide it', async (_, flags, env, expected) => {
   const collector = startCollector();
-  // Another peer is trusted, and not this one.
+  // Trusts another peer, but not this one.
   const terse = await startTerseHere({
     env: { TERSE_TRACES: collector.url, TERSE_TRUSTED_PROXIES: '192.0.2.0/24', ...env },
   });
@@ -105,7 +105,7 @@ test.each([
     for (let n = 0; n < 20; n += 1)
       expect((await callerOf(terse.url)('GET', '/api/v1/links', { headers })).status).toBe(200);
   } finally {
-    // What is left is sent by then.
+    // The remaining spans have been sent by then.
     await terse.stop();
     await collector.server.stop(true);
   }

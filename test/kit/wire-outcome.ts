@@ -43,11 +43,11 @@ export async function wireOutcome(pieces: readonly Uint8Array[]): Promise<WireOu
       return error instanceof Problem ? refuse(error) : saying('');
     }
   };
-  const { connection, socket, faults, around } = connect(handle);
+  const { connection, socket, faults, context } = connect(handle);
   for (const piece of pieces) {
     // A body owns the bytes that it is given, and changes them.
     connection.receive(Buffer.from(piece));
-    for (let turns = 0; around.inFlight > 0 && !isAwaitingBody; turns += 1) {
+    for (let turns = 0; context.inFlight > 0 && !isAwaitingBody; turns += 1) {
       if (turns === turnsMax) throw new Error('a handler neither answers nor waits for its client');
       await yieldToEventLoop();
     }

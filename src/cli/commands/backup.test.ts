@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type FakeInstallation, fakeInstallation } from '../../tools/backup/fake-installation.ts';
 import { fakeApi } from '../fake-api.ts';
 
-/** The tests sync a lot, and a busy disk is no reason to fail. */
+/** These tests sync often, which takes long on a busy disk. */
 setDefaultTimeout(60_000);
 
 const api = fakeApi();
@@ -33,7 +33,7 @@ describe('backup', () => {
     expect(stdout).toEndWith(`Verified: ${folder} has 1,200 links.\n`);
   });
 
-  test('refuses a name that is taken in one line', async () => {
+  test('rejects a name that is taken in one line', async () => {
     await backedUp();
     expect(await backedUp()).toMatchObject({
       exitCode: 1,

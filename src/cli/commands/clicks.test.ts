@@ -17,7 +17,7 @@ test.each([
   expect(stderr).toMatch(/usage: terse clicks|terse help clicks/);
 });
 
-test('an import refuses what it cannot work with, in one line, and makes nothing', async () => {
+test('an import rejects what it cannot work with, in one line, and makes nothing', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'terse-cli-'));
   const data = join(folder, 'data');
   const imported = (env: Record<string, string>) =>
@@ -48,7 +48,7 @@ test('archive says when there is none', async () => {
   });
 });
 
-test('archive refuses an invalid address, and a stream whose retention is too short', async () => {
+test('archive rejects an invalid address, and a stream whose retention is too short', async () => {
   const wrong = await api.terse(['archive'], { env: { TERSE_ARCHIVE: 's3://' } });
   expect(wrong).toMatchObject({ exitCode: 2 });
   expect(wrong.stderr).toContain('use none or s3://BUCKET/PREFIX?region=…');

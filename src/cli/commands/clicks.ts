@@ -183,7 +183,7 @@ function printRepair({ stdout }: CommandContext, span: HourSpan, { repairedClick
 const numbers = (...values: number[]): string[] => values.map(String);
 const percent = (share: number): string => `${(share * 100).toFixed(4)}%`;
 
-/** An hour, a day, or from one of them to another. */
+/** Parses an hour, a day, or a range of them such as `2026-11-01..2026-11-03`. */
 export function parseSpan(text: string, now: number): HourSpan {
   const [first = '', last] = text.split('..', 2);
   const { from, to } = unitOf(first);

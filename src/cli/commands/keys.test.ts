@@ -49,7 +49,7 @@ describe('keys', () => {
     expect(api.requests).toMatchObject([{ method: 'POST', path: '/api/v1/keys', body: { name: 'ci' } }]);
   });
 
-  test('makes a key of the scopes, the expiry and the account that were asked for', async () => {
+  test('creates a key with the requested scopes, expiry and account', async () => {
     api.answer = () => Response.json({ ...key, key: 'the-key' }, { status: 201 });
     const clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
     await api.terse(

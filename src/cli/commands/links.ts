@@ -88,7 +88,7 @@ export const remove: Command = {
   async run(context, given) {
     const operand = given.operands[0]!;
     await callApiWithoutAnswer(context, { method: 'DELETE', path: pathOf(operand) });
-    // The API answers a deletion with nothing, so there is no JSON to print either.
+    // The answer to a deletion has no body, so there is no JSON to print.
     if (!given.has('--json')) printLine(context.stdout, `Deleted ${codeFrom(operand)}.`);
   },
 };

@@ -20,7 +20,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const place = (name: string): string => `sqlite:${join(folder, name)}`;
 const migrate = (...argv: string[]) => api.terse(['migrate', ...argv]);
 
-/** As a server opens it. */
+/** Opens a folder as a server does. */
 function openFolder(name: string): Promise<Stores> {
   const config = loadConfig({ argv: ['--data', join(folder, name)], env: {}, readFile: () => '{}' });
   const log = createLog({ level: 'silent', clock: systemClock, write: () => undefined });
@@ -71,7 +71,7 @@ describe('migrate', () => {
     expect(existsSync(join(folder, 'two'))).toBe(false);
   });
 
-  test('refuses a target that is in use, in one line', async () => {
+  test('rejects a target that is in use, in one line', async () => {
     await fill('one', 'a');
     await fill('two', 'b');
     for (const more of [[], ['--dry-run'], ['--final']]) {
@@ -82,7 +82,7 @@ describe('migrate', () => {
     }
   });
 
-  test('refuses a source that does not exist, and does not create it', async () => {
+  test('rejects a source that does not exist, and does not create it', async () => {
     const outcome = await migrate('--from', place('none'), '--to', place('two'));
     expect(outcome).toMatchObject({
       exitCode: 1,

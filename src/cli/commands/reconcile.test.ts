@@ -97,7 +97,7 @@ describe('terse reconcile', () => {
     ]);
   });
 
-  test('an invalid span is refused before any request', async () => {
+  test('an invalid span is rejected before any request', async () => {
     api.answer = () => Response.json(reconciliation);
     const { stderr, exitCode } = await api.terse(['reconcile', '--repair', 'yesterday']);
     expect([exitCode, api.requests.length]).toEqual([2, 0]);
@@ -117,7 +117,7 @@ test.each([
   ['2026-11-01..2026-11-03', at(2026, 10, 1), at(2026, 10, 4)],
   ['2026-11-01T22..2026-11-02T01', at(2026, 10, 1, 22), at(2026, 10, 2, 2)],
   ['2026-11-16T07..', at(2026, 10, 16, 7), at(2026, 10, 16, 10)],
-])('%s is the hours it says', (text, from, to) => {
+])('%s is parsed into hours', (text, from, to) => {
   expect(parseSpan(text, now)).toEqual({ from, to });
 });
 
@@ -131,7 +131,7 @@ test.each([
   '..2026-11-01',
   '2026-11-02..2026-11-01',
   '2026-12-01..',
-])('“%s” is refused', text => {
+])('“%s” is rejected', text => {
   expect(() => parseSpan(text, now)).toThrow(/must be an hour|ends before it begins/);
 });
 

@@ -118,7 +118,7 @@ describe('shorten', () => {
     expect(JSON.parse(outcome.stdout).results).toHaveLength(2000);
   });
 
-  test('refuses an alias for several links before anything is made', async () => {
+  test('rejects an alias for several links before anything is made', async () => {
     const outcome = await api.terse(['shorten', '-', '--alias=x'], { stdin: 'https://a.b\nhttps://c.d' });
     expect(outcome).toMatchObject({ exitCode: 2, stderr: 'terse: --alias can name one link only\n' });
     expect(api.requests).toEqual([]);
@@ -142,7 +142,7 @@ async function batchesOf(bytes: Uint8Array, chunkSize: number, batchMax: number)
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-test('lines come out whole and numbered, however the input is cut', async () => {
+test('lines are whole and numbered, however the input is cut', async () => {
   const texts = fc.array(fc.constantFrom('https://a.b/ü', 'x', '', ' y \r', '漢字'), { maxLength: 30 });
   await fc.assert(
     fc.asyncProperty(texts, fc.integer({ min: 1, max: 9 }), async (lines, chunkSize) => {
@@ -156,12 +156,12 @@ test('lines come out whole and numbered, however the input is cut', async () => 
   );
 });
 
-test('input that is not UTF-8 is refused', async () => {
+test('input that is not UTF-8 is rejected', async () => {
   await expect(batchesOf(new Uint8Array([0x61, 0xff]), 1, 4)).rejects.toThrow('not UTF-8');
   await expect(batchesOf(new Uint8Array([0xc3]), 1, 4)).rejects.toThrow('not UTF-8');
 });
 
-test('a line without end is refused before it fills the memory', async () => {
+test('a line without end is rejected before it fills the memory', async () => {
   async function* endless(): AsyncGenerator<Uint8Array> {
     for (;;) yield bytesOf('x'.repeat(10_000));
   }

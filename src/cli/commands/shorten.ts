@@ -16,7 +16,7 @@ import { harmless, printJson, printLine } from '../output.ts';
 /** Keeps a call of the longest allowed URLs well below the server's limit on the body. */
 const bulkItemsMax = 2000;
 
-/** A line longer than this is no URL that could be shortened. */
+/** A longer line cannot be a URL that we shorten. */
 const lineLengthMax = 65_536;
 
 export interface InputLine {

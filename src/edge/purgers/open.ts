@@ -112,7 +112,7 @@ const refused = (status: number): PurgeFailed => new PurgeFailed(`the edge answe
 export interface SigningKeys {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Of temporary keys. */
+  /** Only with temporary keys. */
   readonly sessionToken?: string;
 }
 

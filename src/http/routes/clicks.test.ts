@@ -18,7 +18,7 @@ import { clickRoutes } from './clicks.ts';
 const owner = fakeActor('acc_owner');
 const beatMs = 5_000;
 
-/** A server whose link, and whose verdict about the caller, can change while an answer is in progress. */
+/** A server whose link, and whose decision about the caller, can change while an answer is in progress. */
 function serverWith(own: Partial<ClickReports> = {}) {
   const { audit } = fakeModeration();
   const clock = new ManualClock();
@@ -65,7 +65,7 @@ describe('a live view', () => {
     expect(await text).toBe(`: watching\n\n${': beat\n\n'.repeat(3)}`);
   });
 
-  test('ends with the next beat once the key, the session or the account is refused', async () => {
+  test('ends with the next beat once the key, the session or the account is rejected', async () => {
     const { watchers, now, beat, text } = await opened();
     now.refusal = new Problem('unauthorized');
     await beat();
@@ -83,7 +83,7 @@ describe('a live view', () => {
     }
   });
 
-  test('has a place for so many of one account, and one that ends makes room for another', async () => {
+  test('is one of a limited number for each account, and one that ends makes room for another', async () => {
     const { ask } = serverWith();
     const views = await Promise.all(
       Array.from({ length: viewsPerAccountMax }, () => ask('watchLink', undefined)),
@@ -107,7 +107,7 @@ test('deleting the clicks of a link is in the audit log before they are deleted'
   expect(forgotten).toEqual(['mine', 'link.clicksDeleted']);
 });
 
-test('an export stops where its caller is refused', async () => {
+test('an export stops where its caller is rejected', async () => {
   let parts = 0;
   const { ask, now } = serverWith({
     async exportPart() {

@@ -59,7 +59,7 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
         const link = await readLink(links, actor, params.code!);
         const { code, ownerId } = link;
         const filter = { code, ownerId, from, to, format, filters: filtersOf(query) };
-        // Before the answer begins: a caller who gets nothing, or not all, should learn why.
+        // Read before the answer begins, so that a failure or missing clicks can still be reported.
         const first = await reports.exportPart(filter, undefined);
         const coveredFrom = Math.min(first.coveredFrom ?? 0, links.clock.now());
         return streamed(exportStream(reports, filter, first, identifyAgain), {

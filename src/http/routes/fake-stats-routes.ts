@@ -52,7 +52,7 @@ export function routeWith(
   return statsRoutes({ ...site, links, reports, minuteDays: 3650 }).find(route => route.name === name)!;
 }
 
-/** Of the link `a`. */
+/** The owner of the link `a`. */
 const owner: Actor = {
   kind: 'account',
   accountId: 'owner of a',
@@ -108,7 +108,7 @@ export function countedReports(clicks: readonly SampleClick[]): FakeReports {
 
 export const now = Date.UTC(2026, 5, 3, 10, 30, 20);
 
-/** What a request asks the warehouse for. */
+/** The query that a request sends to the warehouse. */
 export async function queryOf(text: string): Promise<StatsQuery> {
   const queries: StatsQuery[] = [];
   const stats = async (query: StatsQuery): Promise<unknown> => {

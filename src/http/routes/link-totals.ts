@@ -14,7 +14,7 @@ interface TotalsRouteOptions {
 
 /** Links whose totals cost one token of the limit; each is one row. */
 const totalsPerCost = 25;
-/** Days of links that cost one. */
+/** Days, summed over all links, that cost one token. */
 const daysPerCost = 250;
 
 export function totalsRoute({ links, reports }: TotalsRouteOptions): Route {
@@ -59,7 +59,7 @@ export function totalsRoute({ links, reports }: TotalsRouteOptions): Route {
   });
 }
 
-/** A client's list of links is a moment old: a link deleted since then is no reason to reject the others. */
+/** Skips other links instead of failing: a link may have been deleted since the client listed it. */
 async function ownAmong(links: LinkContext, actor: Actor, codes: readonly string[]): Promise<CountedLink[]> {
   const found = await Promise.all(codes.map(code => links.store.find(code)));
   return found

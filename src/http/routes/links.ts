@@ -37,7 +37,7 @@ export interface LinkRoutesOptions {
   readonly addressOf: (request: ApiRequest) => string;
   /** The click counts of links, where clicks are counted. */
   readonly clicks?: { readonly of: LinkClicks; readonly rank: RankLinks } | undefined;
-  /** What is known about destinations, where they are checked. */
+  /** The health of destinations, where they are checked. */
   readonly healthOf?: ((links: readonly Link[]) => Promise<(HealthRecord | undefined)[]>) | undefined;
 }
 

@@ -69,7 +69,7 @@ describe('the routes of reconciliation', () => {
   test.each([
     ['is longer than a month', { from: now - 32 * dayMs, stream: false }],
     ['ends before it begins', { from: now + 1, stream: false }],
-  ])('a comparison whose range %s is refused, and nothing is read for it', async (_what, query) => {
+  ])('a comparison whose range %s is rejected, and nothing is read for it', async (_what, query) => {
     await expect(ask('compareHours', query)).rejects.toThrow('The range must end after it begins');
     expect(asked).toEqual([]);
   });

@@ -199,7 +199,7 @@ export function sessionRoutes(options: SessionRoutesOptions): Route[] {
   }
 }
 
-/** The position of a request in the queue for hashing: its widest network is one lane. */
+/** The place of a request in the queue for password hashing: each customer network (IPv6 /48) has one lane. */
 export const turnOf = (
   { addressOf, hasLeft }: SessionRoutesOptions['site'],
   request: ApiRequest,

@@ -17,7 +17,7 @@ interface StatsTokens {
 
 export function createStatsTokens(secret: Uint8Array, clock: Clock): StatsTokens {
   const tokens = createSignedTokens({ secret, label: 'statistics of a link', clock });
-  // Sharing again after all tokens were revoked signs with another time.
+  // Sharing after a revocation sets another time, so revoked tokens stay invalid.
   const subjectOf = ({ code, statsTokensFrom }: Link): string => `${code} ${statsTokensFrom}`;
   return {
     issue: (link, endMs) => tokens.issue(subjectOf(link), endMs),

@@ -241,7 +241,7 @@ interface Viewer {
   readonly isStranger: boolean;
 }
 
-/** Filters read single clicks, which costs more than strangers should, and may show what one visitor was. */
+/** Filters read single clicks: strangers must not cause that cost, and could single out one visitor. */
 function refuseOwnersOnly(filters: readonly Filter[], dimension?: DimensionName): void {
   if (filters.length === 0 && dimension !== ownersOnly) return;
   throw new Problem('not_found', {
@@ -273,7 +273,7 @@ export async function scopesOf(
 
 const ofLinks = dimensions.filter(({ isOfLinks }) => isOfLinks);
 
-/** The name is part of the path, so that an unknown one is not found. */
+/** An unknown name is a 404, because the name is part of the path. */
 function dimensionNamed(given: string, among: readonly Dimension[]): Dimension {
   const found = among.find(({ name }) => name === camelCase(given));
   if (found !== undefined) return found;
@@ -299,7 +299,7 @@ export function filtersOf(asked: FilterParameters): Filter[] {
   });
 }
 
-/** A page is known by how many values come before it. */
+/** The cursor of a page is the number of values before it. */
 function offsetOf(cursor: string | undefined): number {
   if (cursor === undefined) return 0;
   if (!/^[1-9]\d{0,8}$/.test(cursor)) throw invalidCursor();

@@ -51,7 +51,7 @@ test('every network may hold one, however few there are', () => {
   expect(places.crowdOf(networks[2]!, 1)).toBeUndefined();
 });
 
-test('removing what holds no place changes nothing', () => {
+test('removing a holder without a slot changes nothing', () => {
   const places = new AddressPlaces<string>(50);
   places.add('a', networks[2]!);
   places.remove('b');

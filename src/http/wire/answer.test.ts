@@ -23,7 +23,7 @@ describe('an answer', () => {
     ['NUL', 'a\0b'],
     ['a letter whose last byte is a line feed', 'a\u010ab'],
     ['a letter beyond ASCII', 'caf\xe9'],
-  ])('with %s in a header is never made', (_what, value) => {
+  ])('with %s in a header is never built', (_what, value) => {
     expect(() => answerOf(302, { Location: value }, '')).toThrow('not one line of ASCII');
   });
 

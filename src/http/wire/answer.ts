@@ -75,11 +75,11 @@ export function headOf(response: Response, { lines, suffix } = plain): string {
   return head + lines;
 }
 
-/** What the coding of a body changes in its head. */
+/** The changes that the coding of a body makes to its head. */
 export interface CodedHead {
   /** Headers, each with its end. */
   readonly lines: string;
-  /** What an ETag gets at its end: a coded body is another representation, with a validator of its own. */
+  /** Appended to an ETag, because a coded body is another representation with its own validator. */
   readonly suffix: string;
 }
 

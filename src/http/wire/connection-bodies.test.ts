@@ -1,12 +1,12 @@
 /** How a request's body ends: read, left unread, held back or broken. */
 import { describe, expect, test } from 'bun:test';
 import { yieldToEventLoop } from '../../base/clock.ts';
-import { connect, get, held, obliging, ok, postOf } from './fake-connection.ts';
+import { answerByPath, connect, get, held, ok, postOf } from './fake-connection.ts';
 import { saying } from './fake-wire.ts';
 
 describe('a body', () => {
   test('that is not read is skipped, and the next request answered', () => {
-    const { socket, receive } = connect(obliging);
+    const { socket, receive } = connect(answerByPath);
     const request = postOf('x'.repeat(60_000), '/now');
     receive(request.slice(0, 1_000));
     expect(socket.text).toBe(ok('now'));
@@ -30,14 +30,14 @@ describe('a body', () => {
   });
 
   test('that is not read and of which much is missing ends the connection', () => {
-    const { socket, receive } = connect(obliging);
+    const { socket, receive } = connect(answerByPath);
     receive(postOf('x'.repeat(70_000), '/now').slice(0, 1_000));
     expect(socket.text).toBe(ok('now', 'close'));
     expect(socket.calls).toEqual(['shutdown']);
   });
 
   test('that was held back and never asked for ends the connection', () => {
-    const { socket, receive } = connect(obliging);
+    const { socket, receive } = connect(answerByPath);
     receive('POST /now HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n');
     expect(socket.text).toBe(ok('now', 'close'));
   });
@@ -60,7 +60,7 @@ describe('a body', () => {
   });
 
   test('that is skipped may be followed by nonsense, which is rejected as usual', () => {
-    const { socket, receive } = connect(obliging);
+    const { socket, receive } = connect(answerByPath);
     receive('POST /now HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\n');
     receive(`hello${get('/now').replace('Host', 'Ho st')}`);
     expect(socket.text).toStartWith(`${ok('now')}HTTP/1.1 400 Bad Request\r\n`);

@@ -7,8 +7,8 @@ import type { Outgoing } from './outgoing.ts';
 import type { Peer, WireRequest } from './wire-request.ts';
 
 /**
- * Answers a GET of the path that stands in `bytes` between two positions, without its slash, and has no query: writes the
- * head of an answer that has no body into `target` and returns its length; 0 when the request has to be handled.
+ * Answers a GET without a query, whose path is in `bytes` between two positions, without its slash. Writes the head of an
+ * answer without a body into `target` and returns its length; 0 when the request needs the handler.
  */
 export type QuickAnswer = (
   bytes: Uint8Array,
@@ -21,7 +21,7 @@ export type QuickAnswer = (
 
 export interface ConnectionContext {
   readonly handle: (request: WireRequest) => Answer | Promise<Answer | Response>;
-  /** Asked first for a request of which all but the path is known. */
+  /** Tried first when all of a request but its path is known. */
   readonly quick: QuickAnswer;
   /** The answer to a request that is malformed or did not arrive in time. */
   readonly refuse: (problem: Problem) => Answer;
@@ -72,17 +72,16 @@ export function tailsAt(timeMs: number, hstsMaxAgeS?: number): Tails {
 }
 
 /**
- * The timeouts of clients, in ticks of a second. A connection that began to wait between two ticks has waited up to one
- * tick less than it counts, so no client is cut off early by more than that, and a slow head or body within ten.
+ * The timeouts of clients, in ticks of a second. A wait that began between two ticks is up to one tick shorter than its
+ * count, so a client may be cut off that much early, and a slow head or body is within ten seconds.
  */
-
 const headMaxTicks = 9;
-/** A client that has closed its sending side hardly waits this long for an answer. */
+/** A client that has closed its sending side is unlikely to wait longer for an answer. */
 const answerMaxTicks = 75;
 const lingerMaxTicks = 2;
 /** How long an idle client's headers are kept for comparison. */
 const rememberMaxTicks = 5;
-/** After the first seconds a body has to arrive at this rate. */
+/** After the first seconds a body must arrive at this rate. */
 const bodyMinBytesPerTick = 8 * 1024;
 
 export const timeouts = {
@@ -91,7 +90,7 @@ export const timeouts = {
     waitedTicks >= headMaxTicks + receivedBytes / bodyMinBytesPerTick,
   isForgettable: (waitedTicks: number): boolean => waitedTicks === rememberMaxTicks,
   isAnswerTooLate: (waitedTicks: number): boolean => waitedTicks >= answerMaxTicks,
-  /** To read the last answer. */
+  /** The time to read the last answer. */
   isShutdownOver: (waitedTicks: number): boolean => waitedTicks >= lingerMaxTicks,
 } as const;
 
@@ -101,7 +100,7 @@ export const refusals = {
   tooSlow: (detail: string): Problem => new Problem('request_timeout', { detail }),
 } as const;
 
-/** One for all connections: what is in it is written at once, and kept elsewhere if the socket does not accept it. */
+/** Shared by all connections: its bytes are written at once, and copied if the socket does not accept them. */
 const quickBuffer = new Uint8Array(8 * 1024);
 /** The rest is for the headers of the connection. */
 export const quickTarget = quickBuffer.subarray(0, 6 * 1024);

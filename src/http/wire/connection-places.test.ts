@@ -3,7 +3,7 @@ import { yieldToEventLoop } from '../../base/clock.ts';
 import type { Connection } from './connection.ts';
 import { ConnectionPlaces } from './connection-places.ts';
 
-/** None of them yields to another. */
+/** A connection that is never evicted. */
 class BusyConnection {
   isOver = false;
   isWaiting = true;
@@ -35,7 +35,7 @@ function fullPlaces({ reserveMax }: { readonly reserveMax: number }) {
 const ended = (connections: readonly BusyConnection[]): number =>
   connections.filter(({ isOver }) => isOver).length;
 
-test('what a connection beyond the cap has sent is read first, however many are accepted with it', async () => {
+test('the bytes of a connection beyond the cap are read first, however many are accepted with it', async () => {
   const { places, add } = fullPlaces({ reserveMax: 100 });
   const beyond = add(60);
   expect(places.reserve.size).toBe(60);
@@ -47,7 +47,7 @@ test('what a connection beyond the cap has sent is read first, however many are 
   expect(ended(beyond.slice(0, -2))).toBe(58);
 });
 
-test('a health check that is being answered, and what came a turn later, is not closed', async () => {
+test('a health check that is being answered, and a connection that came a turn later, are not closed', async () => {
   const { add } = fullPlaces({ reserveMax: 100 });
   const beyond = add(20);
   await yieldToEventLoop();

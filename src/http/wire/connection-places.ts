@@ -26,7 +26,7 @@ interface ConnectionPlacesOptions {
 
 /** How many connections are examined to find one to evict. */
 const evictionTries = 64;
-/** Of the reserve, what may stay when the requests of new connections have been read. */
+/** Connections of the reserve that may stay once their requests have been read. */
 const lingeringMax = 500;
 
 export class ConnectionPlaces {
@@ -99,7 +99,7 @@ export class ConnectionPlaces {
   remove(connection: Connection): void {
     this.#leave(connection);
     this.#reserve.delete(connection);
-    // Half as many as it takes to begin, so that each connection is counted once or twice, not time and again.
+    // Half of the number at which counting begins, so that counting does not start and stop again and again.
     if (this.#connections.size < this.#countedFrom / 2) this.#byNetwork = undefined;
   }
 
@@ -136,9 +136,9 @@ export class ConnectionPlaces {
   }
 
   /**
-   * The oldest in the reserve yields to the newest: a client that sends at once is answered, however many others wait.
-   * Not in the turn in which it was accepted: after a pause of this process there are many connections to accept, and
-   * what they have sent is read in the next turn.
+   * The oldest in the reserve is closed for the newest: a client that sends at once is answered, however many others
+   * wait. None is closed in the turn in which it was accepted: after a pause of this process there are many connections
+   * to accept, and their bytes are read in the next turn.
    */
   #addToReserve(connection: Connection): void {
     this.#reserve.add(connection);
@@ -153,7 +153,7 @@ export class ConnectionPlaces {
     });
   }
 
-  /** Those up to `newest` have been read; one that is being answered is a health check. */
+  /** Connections up to `newest` have been read; one of them that is being answered is a health check. */
   #trimReserve(newest: Connection | undefined): void {
     this.#isTrimming = false;
     for (const connection of this.#reserve) {
@@ -219,7 +219,7 @@ export class ConnectionPlaces {
     this.#options.counts.evicted += 1;
     this.#leave(connection);
     this.#addToReserve(connection);
-    connection.makeWay();
+    connection.evict();
     return true;
   }
 

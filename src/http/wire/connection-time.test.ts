@@ -1,7 +1,7 @@
 /** The timeouts of a client, without a network and without waiting. */
 import { describe, expect, test } from 'bun:test';
 import { yieldToEventLoop } from '../../base/clock.ts';
-import { connect, get, held, obliging, ok, postOf } from './fake-connection.ts';
+import { answerByPath, connect, get, held, ok, postOf } from './fake-connection.ts';
 import { saying } from './fake-wire.ts';
 
 describe('a slow body', () => {
@@ -48,7 +48,7 @@ describe('a slow body', () => {
   });
 
   test('that is skipped ends its connection', () => {
-    const { socket, receive, tick } = connect(obliging);
+    const { socket, receive, tick } = connect(answerByPath);
     receive(postOf('hello', '/now').slice(0, -1));
     tick(9);
     expect(socket.calls).toEqual([]);
@@ -56,8 +56,8 @@ describe('a slow body', () => {
     expect(socket.calls).toEqual(['terminate']);
   });
 
-  test('is worth its place while bytes come, and not when they stop', () => {
-    const { connection, receive, tick } = connect(obliging);
+  test('keeps its slot while bytes arrive, and not when they stop', () => {
+    const { connection, receive, tick } = connect(answerByPath);
     receive('POST /body HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n');
     for (let second = 0; second < 5; second += 1) {
       receive('x'.repeat(10_000));
@@ -91,14 +91,14 @@ describe('a slow body', () => {
 });
 
 describe('time', () => {
-  test('is not stretched by a socket that says more than once that it has room', () => {
-    const { socket, receive, connection, tick } = connect(obliging);
+  test('is not extended by a socket that reports more than once that it has room', () => {
+    const { socket, receive, connection, tick } = connect(answerByPath);
     receive(get('/now'));
     tick(74);
     connection.drained();
     tick(1);
     expect(socket.calls).toEqual(['close']);
-    const last = connect(obliging);
+    const last = connect(answerByPath);
     last.receive('nonsense\r\n\r\n');
     last.tick(1);
     last.connection.drained();
@@ -106,16 +106,16 @@ describe('time', () => {
     expect(last.socket.calls).toEqual(['shutdown', 'close']);
   });
 
-  test('ends a connection that says nothing at all', () => {
-    const { socket, tick } = connect(obliging);
+  test('ends a connection that sends nothing at all', () => {
+    const { socket, tick } = connect(answerByPath);
     tick(8);
     expect(socket.calls).toEqual([]);
     tick(1);
     expect(socket.calls).toEqual(['close']);
   });
 
-  test('ends a head that dribbles, from its first byte on', () => {
-    const { socket, receive, tick } = connect(obliging);
+  test('ends a head that arrives too slowly, counted from its first byte', () => {
+    const { socket, receive, tick } = connect(answerByPath);
     receive(get('/now'));
     tick(70);
     for (const byte of 'GET /slow') {
@@ -127,9 +127,9 @@ describe('time', () => {
     expect(socket.calls).toEqual(['shutdown']);
   });
 
-  test('is not stretched by empty lines, and more than a few of them are refused', () => {
+  test('is not extended by empty lines, and more than a few of them are rejected', () => {
     for (const line of ['\r\n', '\r', '\n']) {
-      const { socket, receive, tick } = connect(obliging);
+      const { socket, receive, tick } = connect(answerByPath);
       receive(get('/now'));
       for (let sent = 0; sent < 4; sent += 1) {
         tick(20);
@@ -137,7 +137,7 @@ describe('time', () => {
       }
       expect(socket.calls).not.toEqual([]);
     }
-    const { socket, receive } = connect(obliging);
+    const { socket, receive } = connect(answerByPath);
     receive(`\r\n\r\n${get('/now')}\r\n\r\n\r\n\r\n${get('/now')}`);
     expect(socket.text).toBe(ok('now').repeat(2));
     receive('\r\n'.repeat(5));
@@ -157,7 +157,7 @@ describe('time', () => {
   });
 
   test('counts from when a slow reader has read', () => {
-    const { socket, receive, connection, tick } = connect(obliging);
+    const { socket, receive, connection, tick } = connect(answerByPath);
     socket.room = 0;
     receive(get('/now'));
     for (let turn = 0; turn < 20; turn += 1) {
@@ -174,7 +174,7 @@ describe('time', () => {
   });
 
   test('cuts off a client that does not read for ten seconds', () => {
-    const { socket, receive, tick } = connect(obliging);
+    const { socket, receive, tick } = connect(answerByPath);
     socket.room = 10;
     receive(get('/now'));
     tick(10);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { parseAnswers } from '../../../test/kit/raw-http.ts';
 import { yieldToEventLoop } from '../../base/clock.ts';
-import { connect, get, held, obliging, ok, postOf, tails } from './fake-connection.ts';
+import { answerByPath, connect, get, held, ok, postOf, tails } from './fake-connection.ts';
 import { saying } from './fake-wire.ts';
 import type { Peer } from './wire-request.ts';
 
@@ -25,7 +25,7 @@ describe('answers', () => {
     const cuts = fc.array(fc.record({ at: fc.nat(), waits: fc.boolean() }), { maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 6 }), cuts, async (sent, places) => {
-        const { socket, receive, around, faults } = connect(obliging);
+        const { socket, receive, context, faults } = connect(answerByPath);
         const text = sent.map(each => each.text).join('');
         let from = 0;
         for (const { at, waits } of places.toSorted((a, b) => a.at - b.at)) {
@@ -40,7 +40,7 @@ describe('answers', () => {
         for (let turns = 0; turns < 100 && received().length < expected.length; turns += 1)
           await yieldToEventLoop();
         expect(received()).toBe(expected);
-        expect({ inFlight: around.inFlight, faults, calls: socket.calls }).toEqual({
+        expect({ inFlight: context.inFlight, faults, calls: socket.calls }).toEqual({
           inFlight: 0,
           faults: [],
           calls: [],
@@ -78,7 +78,7 @@ describe('answers', () => {
         fc.array(damage, { minLength: 1, maxLength: 4 }),
         fc.nat({ max: 300 }),
         async (damages, cut) => {
-          const { socket, receive, connection, around, faults } = connect(obliging);
+          const { socket, receive, connection, context, faults } = connect(answerByPath);
           let broken = text;
           for (const { at, remove, insert } of damages) {
             broken = broken.slice(0, at) + insert + broken.slice(at + remove);
@@ -93,7 +93,7 @@ describe('answers', () => {
           expect([200, 400, 505]).toEqual(expect.arrayContaining([...new Set(statuses)]));
           expect(statuses.slice(0, -1).every(status => status === 200)).toBe(true);
           expect(socket.text.split('HTTP/1.1 ')).toHaveLength(answers.length + 1);
-          expect({ faults, inFlight: around.inFlight }).toEqual({ faults: [], inFlight: 0 });
+          expect({ faults, inFlight: context.inFlight }).toEqual({ faults: [], inFlight: 0 });
           expect(socket.calls).toContain('close');
         },
       ),
@@ -142,7 +142,7 @@ describe('answers', () => {
   });
 
   test('to HTTP/1.0 end the connection, unless it is to be kept', () => {
-    const { socket, receive } = connect(obliging);
+    const { socket, receive } = connect(answerByPath);
     receive('GET /now HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET /now HTTP/1.0\r\n\r\n');
     expect(socket.text).toBe(ok('now', 'keepOld') + ok('now', 'close'));
     expect(socket.calls).toEqual(['close']);
@@ -150,7 +150,7 @@ describe('answers', () => {
 
   test('to the last request that a client announces are followed by the end', async () => {
     for (const path of ['/now', '/later']) {
-      const { socket, receive } = connect(obliging);
+      const { socket, receive } = connect(answerByPath);
       receive(get(path, 'Connection: close\r\n'));
       await yieldToEventLoop();
       expect([path, socket.calls]).toEqual([path, ['close']]);
@@ -158,7 +158,7 @@ describe('answers', () => {
   });
 
   test('to the last request that a slow reader announces are sent before the end', () => {
-    const { socket, connection, receive } = connect(obliging);
+    const { socket, connection, receive } = connect(answerByPath);
     socket.room = 10;
     receive(get('/now', 'Connection: close\r\n'));
     expect(socket.calls).toEqual([]);
@@ -169,7 +169,7 @@ describe('answers', () => {
   });
 
   test('after one that ends the connection are not given', () => {
-    const { socket, receive } = connect(obliging);
+    const { socket, receive } = connect(answerByPath);
     receive(get('/now', 'Connection: close\r\n') + get('/now'));
     receive(get('/now'));
     expect(socket.text).toBe(ok('now', 'close'));
@@ -177,8 +177,8 @@ describe('answers', () => {
   });
 
   test('while draining end the connection', () => {
-    const { socket, receive, around } = connect(obliging);
-    Object.assign(around, { isDraining: true });
+    const { socket, receive, context } = connect(answerByPath);
+    Object.assign(context, { isDraining: true });
     receive(get('/now'));
     expect(socket.text).toBe(ok('now', 'close'));
     expect(socket.calls).toEqual(['shutdown']);
@@ -186,8 +186,8 @@ describe('answers', () => {
 });
 
 describe('a handler that fails', () => {
-  test('at once costs its client the connection, and leaves nothing in flight', () => {
-    const { socket, receive, around, faults } = connect(request => {
+  test('at once ends the connection, and leaves nothing in flight', () => {
+    const { socket, receive, context, faults } = connect(request => {
       if (request.path === '/now') return saying('now');
       throw new Error('broken');
     });
@@ -195,29 +195,29 @@ describe('a handler that fails', () => {
     expect(socket.text).toStartWith(`${ok('now')}HTTP/1.1 500 Internal Server Error\r\n`);
     expect(socket.text.split('HTTP/1.1 ')).toHaveLength(3);
     expect(socket.calls).toEqual(['shutdown']);
-    expect({ inFlight: around.inFlight, faults: faults.length }).toEqual({ inFlight: 0, faults: 1 });
+    expect({ inFlight: context.inFlight, faults: faults.length }).toEqual({ inFlight: 0, faults: 1 });
   });
 
   test('later is answered with 500, and the next request as usual', async () => {
-    const { socket, receive, around, faults } = connect(request =>
+    const { socket, receive, context, faults } = connect(request =>
       request.path === '/now' ? saying('now') : Promise.reject(new Error('broken')),
     );
     receive(get('/broken') + get('/now'));
     await yieldToEventLoop();
     expect(socket.text).toStartWith('HTTP/1.1 500 Internal Server Error\r\n');
     expect(socket.text).toEndWith(ok('now'));
-    expect({ inFlight: around.inFlight, faults: faults.length }).toEqual({ inFlight: 0, faults: 1 });
+    expect({ inFlight: context.inFlight, faults: faults.length }).toEqual({ inFlight: 0, faults: 1 });
   });
 
-  test('to come to an end keeps its client, until that has ended its side and waited long enough', () => {
-    const { socket, receive, around, connection, tick } = connect(() => new Promise(() => {}));
+  test('to finish keeps its client connected, until it has ended its side and waited long enough', () => {
+    const { socket, receive, context, connection, tick } = connect(() => new Promise(() => {}));
     receive(get('/'));
     tick(1_000);
     expect(socket.calls).toEqual([]);
     connection.ended();
     tick(1);
     expect(socket.calls).toEqual(['terminate']);
-    expect(around.inFlight).toBe(1);
+    expect(context.inFlight).toBe(1);
   });
 });
 
@@ -236,7 +236,7 @@ describe('a client that has nothing more to send', () => {
 
   test('is disconnected at once when it waits for nothing', () => {
     for (const sent of ['', get('/now'), 'GET /', postOf('x'.repeat(100), '/now').slice(0, -1)]) {
-      const { socket, receive, connection } = connect(obliging);
+      const { socket, receive, connection } = connect(answerByPath);
       receive(sent);
       connection.ended();
       expect(socket.calls).toEqual(['close']);
@@ -259,7 +259,7 @@ describe('a client that has nothing more to send', () => {
 
   test('in the middle of a body that waits its turn gets that answer in its turn', async () => {
     const { handle, answer } = held();
-    const { socket, receive, connection, around } = connect(request =>
+    const { socket, receive, connection, context } = connect(request =>
       request.path === '/'
         ? handle(request)
         : new Response(request.body).text().then(saying, () => saying('short')),
@@ -269,11 +269,11 @@ describe('a client that has nothing more to send', () => {
     await answer('first');
     await yieldToEventLoop();
     expect(socket.text).toBe(ok('first') + ok('short', 'close'));
-    expect({ calls: socket.calls, inFlight: around.inFlight }).toEqual({ calls: ['close'], inFlight: 0 });
+    expect({ calls: socket.calls, inFlight: context.inFlight }).toEqual({ calls: ['close'], inFlight: 0 });
   });
 
   test('and reads slowly gets its answer whole', () => {
-    const { socket, receive, connection, tick } = connect(obliging);
+    const { socket, receive, connection, tick } = connect(answerByPath);
     socket.room = 10;
     receive(get('/now', 'Connection: close\r\n'));
     connection.ended();
@@ -303,8 +303,8 @@ describe('a last answer', () => {
     expect(socket.calls).toEqual(['shutdown']);
   });
 
-  test('is left two ticks to be read, and its connection closed without taking it back', () => {
-    const { socket, receive, tick } = connect(obliging);
+  test('can be read for two ticks, and closing its connection does not reset it', () => {
+    const { socket, receive, tick } = connect(answerByPath);
     receive(get('/now', 'Connection: close\r\n') + get('/now'));
     tick(1);
     expect(socket.calls).toEqual(['shutdown']);
@@ -313,7 +313,7 @@ describe('a last answer', () => {
   });
 
   test('is followed by nothing, whatever else comes', () => {
-    const { socket, receive } = connect(obliging);
+    const { socket, receive } = connect(answerByPath);
     receive(`GET nonsense HTTP/1.1\r\n\r\n${get('/now')}`);
     const { text } = socket;
     expect(text).toStartWith('HTTP/1.1 400 Bad Request\r\n');
@@ -325,12 +325,12 @@ describe('a last answer', () => {
 describe('a client that has disconnected', () => {
   test('while its request is worked on gets nothing, and nothing waits for it', async () => {
     const { handle, answer } = held();
-    const { socket, receive, connection, around } = connect(handle);
+    const { socket, receive, connection, context } = connect(handle);
     receive(get('/') + get('/'));
     connection.gone();
     await answer('late');
     expect(socket.text).toBe('');
-    expect({ inFlight: around.inFlight, held: connection.heldBytes }).toEqual({ inFlight: 0, held: 0 });
+    expect({ inFlight: context.inFlight, held: connection.heldBytes }).toEqual({ inFlight: 0, held: 0 });
   });
 
   test('is known to have left, as is one that sends no more while its request is worked on', () => {
@@ -347,7 +347,7 @@ describe('a client that has disconnected', () => {
     }
   });
 
-  test('can still be named by its handler', async () => {
+  test('has an address that its handler can still ask for', async () => {
     const named = Promise.withResolvers<string>();
     const { receive, connection, socket } = connect(async request => {
       await yieldToEventLoop();

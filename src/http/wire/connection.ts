@@ -27,7 +27,7 @@ const answersMaxChars = 64 * 1024;
 type Phase = 'head' | 'handling' | 'sending' | 'lingering' | 'closed';
 
 export class Connection {
-  readonly #around: ConnectionContext;
+  readonly #context: ConnectionContext;
   readonly #socket: Socket<Connection>;
   readonly #in: Incoming;
   readonly #out: Outgoing;
@@ -49,13 +49,13 @@ export class Connection {
   /** Whether the text to be written is not all ASCII: each character is a byte. */
   #isBinary = false;
 
-  constructor(socket: Socket<Connection>, around: ConnectionContext) {
+  constructor(socket: Socket<Connection>, context: ConnectionContext) {
     this.#socket = socket;
-    this.#around = around;
+    this.#context = context;
     this.#in = new Incoming(socket, this);
     this.#out = new Outgoing(socket);
-    this.#sinceTick = around.tick;
-    this.#receivedAtTick = around.tick;
+    this.#sinceTick = context.tick;
+    this.#receivedAtTick = context.tick;
   }
 
   /** Kept, because a closed socket does not know it any more. Looked up when it is needed, which costs a system call. */
@@ -70,7 +70,7 @@ export class Connection {
   }
 
   /** Sets the client, as the proxy at the other end reports it. Call it before anything is received. */
-  introduce(address: string): void {
+  setClientAddress(address: string): void {
     this.#address = address;
   }
 
@@ -80,7 +80,7 @@ export class Connection {
   }
 
   get waitedTicks(): number {
-    return this.#around.tick - this.#sinceTick;
+    return this.#context.tick - this.#sinceTick;
   }
 
   /** Whether it is between two requests, or before its first. */
@@ -99,9 +99,9 @@ export class Connection {
     return this.#phase !== 'handling' || this.#awaitsBody;
   }
 
-  /** Whether it has been waiting so long that no bytes are expected soon. */
+  /** Whether it has waited so long that no bytes are expected soon. */
   get isEvictable(): boolean {
-    if (this.#awaitsBody) return !this.#in.isHeldUp && this.#around.tick - this.#receivedAtTick > 1;
+    if (this.#awaitsBody) return !this.#in.isHeldUp && this.#context.tick - this.#receivedAtTick > 1;
     return (this.#isReady || this.isStalled) && this.waitedTicks > 1;
   }
 
@@ -117,7 +117,7 @@ export class Connection {
   receive(chunk: Buffer): void {
     if (this.#answerQuickly(chunk)) return;
     const hadBegun = this.#in.hasBegun;
-    this.#receivedAtTick = this.#around.tick;
+    this.#receivedAtTick = this.#context.tick;
     this.#in.add(chunk);
     if (this.#in.body === undefined) this.#endBodyWait();
     if (this.#isReady && this.#in.body === undefined) this.#serve(hadBegun);
@@ -156,7 +156,7 @@ export class Connection {
   /** Bytes that the operating system has accepted are still delivered. */
   close(): void {
     // An encrypted socket says so to its client first. `end` would make one system call more.
-    if (this.#around.isEncrypted) this.#socket.end();
+    if (this.#context.isEncrypted) this.#socket.end();
     else this.#socket.close();
   }
 
@@ -164,8 +164,8 @@ export class Connection {
    * Evicts it for another connection. A client that still reads gets the rest of its answer. An encrypted socket closes
    * only when its client agrees, which an unresponsive one may never do.
    */
-  makeWay(): void {
-    if (this.#around.isEncrypted || this.#out.isBehind || this.#phase === 'handling') this.terminate();
+  evict(): void {
+    if (this.#context.isEncrypted || this.#out.isBehind || this.#phase === 'handling') this.terminate();
     else this.close();
   }
 
@@ -179,7 +179,7 @@ export class Connection {
     this.#isRestricted = isRestricted;
   }
 
-  /** Its body gives up its slot to one that may arrive sooner: its handler gets an error. */
+  /** Gives the slot of its body to one that may arrive sooner; its handler gets an error. */
   giveUpBody(): void {
     this.#mustClose = true;
     this.#in.body?.fail(
@@ -192,7 +192,7 @@ export class Connection {
 
   /** Rejects, and sends nothing after it. */
   reject(answer: Answer): void {
-    this.#out.write(Buffer.from(answer.head + this.#around.tails.close + answer.body));
+    this.#out.write(Buffer.from(answer.head + this.#context.tails.close + answer.body));
     this.#linger();
   }
 
@@ -212,7 +212,7 @@ export class Connection {
     const { waitedTicks, isIdle } = this;
     if (isIdle && timeouts.isForgettable(waitedTicks)) this.#in.forgetHeaders();
     const isLate =
-      isIdle && this.#isUsed ? waitedTicks >= this.#around.idleMaxTicks : timeouts.isHeadLate(waitedTicks);
+      isIdle && this.#isUsed ? waitedTicks >= this.#context.idleMaxTicks : timeouts.isHeadLate(waitedTicks);
     if (!isLate && !(this.#isRestricted && timeouts.isShutdownOver(waitedTicks))) return;
     if (isIdle) this.close();
     else this.#giveUp(refusals.tooSlow('The request head did not arrive in time.'));
@@ -227,19 +227,19 @@ export class Connection {
     else this.#in.body?.fail(refusals.tooSlow('The request body did not arrive in time.'));
   }
 
-  /** Most requests of a client that follows links differ in their path only, from its last or from others' first. */
+  /** Most requests of a client that follows links repeat its last one, or the first one of others, except for the path. */
   #answerQuickly(chunk: Buffer): boolean {
     const pathEnd = this.#in.repeatedPathEnd(chunk);
-    const around = this.#around;
-    if (pathEnd === 0 || !this.#isReady || this.#mustClose || this.#isRestricted || around.isDraining)
+    const context = this.#context;
+    if (pathEnd === 0 || !this.#isReady || this.#mustClose || this.#isRestricted || context.isDraining)
       return false;
     const { fields } = this.#in;
-    const length = around.quick(chunk, pathStart, pathEnd, fields, this, quickTarget);
+    const length = context.quick(chunk, pathStart, pathEnd, fields, this, quickTarget);
     if (length === 0) return false;
     const isLast = fields.persistence === 'close';
     this.#isUsed = true;
-    this.#receivedAtTick = this.#sinceTick = around.tick;
-    writeQuick(this.#out, length, isLast ? around.tails.closeBytes : around.tails.keepBytes);
+    this.#receivedAtTick = this.#sinceTick = context.tick;
+    writeQuick(this.#out, length, isLast ? context.tails.closeBytes : context.tails.keepBytes);
     if (isLast) {
       this.#isLastRequest = this.#mustClose = true;
       this.#linger();
@@ -269,29 +269,29 @@ export class Connection {
     }
     this.#write(out);
     // Empty lines are no progress: an endless series would keep a connection open forever.
-    if (isProgress || (!hadBegun && this.#in.hasBegun)) this.#sinceTick = this.#around.tick;
+    if (isProgress || (!hadBegun && this.#in.hasBegun)) this.#sinceTick = this.#context.tick;
     this.#in.rest();
     if (this.#phase === 'head') this.#leaveRequest();
   }
 
   /** Returns the text of the answer when it is ready at once. */
   #begin(request: WireRequest): string {
-    const around = this.#around;
+    const context = this.#context;
     if (this.#isRestricted) {
-      if (!around.isVital(request)) throw refusals.tooManyConnections();
+      if (!context.isVital(request)) throw refusals.tooManyConnections();
       this.#mustClose = true;
     }
     this.#isUsed = true;
-    around.inFlight += 1;
+    context.inFlight += 1;
     let answer: ReturnType<ConnectionContext['handle']>;
     try {
-      answer = around.handle(request);
+      answer = context.handle(request);
     } catch (error) {
-      around.inFlight -= 1;
+      context.inFlight -= 1;
       throw error;
     }
     if (!(answer instanceof Promise)) {
-      around.inFlight -= 1;
+      context.inFlight -= 1;
       return this.#textOf(request, answer);
     }
     this.#phase = 'handling';
@@ -299,10 +299,10 @@ export class Connection {
     void this.address;
     if (this.#in.body !== undefined) {
       this.#awaitsBody = true;
-      around.bodies.begin(this, request);
+      context.bodies.begin(this, request);
     }
     this.#finish(request, answer).catch(error => {
-      around.onFault(error);
+      context.onFault(error);
       this.terminate();
     });
     return '';
@@ -310,10 +310,10 @@ export class Connection {
 
   async #finish(request: WireRequest, promised: Promise<Answer | Response>): Promise<void> {
     const answer = await promised.catch(error => {
-      this.#around.onFault(error);
-      return this.#around.refuse(new Problem('internal'));
+      this.#context.onFault(error);
+      return this.#context.refuse(new Problem('internal'));
     });
-    this.#around.inFlight -= 1;
+    this.#context.inFlight -= 1;
     this.#endBodyWait();
     if (this.#phase === 'handling') this.#phase = 'sending';
     if (answer instanceof Response)
@@ -328,7 +328,7 @@ export class Connection {
   #endBodyWait(): void {
     if (!this.#awaitsBody) return;
     this.#awaitsBody = false;
-    this.#around.bodies.end(this);
+    this.#context.bodies.end(this);
   }
 
   #textOf(request: WireRequest, answer: Answer): string {
@@ -343,7 +343,7 @@ export class Connection {
   }
 
   #tailFor({ isOldVersion, wishesToClose }: WireRequest, response?: Response): string {
-    const { tails, isDraining } = this.#around;
+    const { tails, isDraining } = this.#context;
     // For an HTTP/1.0 client, only the end of the connection marks the end of a stream.
     const endsWithConnection = response !== undefined && isOldVersion && isStreamed(response);
     if (wishesToClose) this.#isLastRequest = true;
@@ -355,12 +355,12 @@ export class Connection {
   /** After an answer: discards the rest of its request's body, or ends the connection. */
   #leaveRequest(): void {
     if (this.#mustClose) this.#linger();
-    else this.#in.body?.passOver();
+    else this.#in.body?.discard();
   }
 
   /** There is buffer space for the next answer. */
   #goOn(): void {
-    this.#sinceTick = this.#around.tick;
+    this.#sinceTick = this.#context.tick;
     this.#in.resume();
     if (this.#in.hasBytes) this.#serve(true);
     if (this.#inputEnded && this.#phase !== 'lingering') this.ended();
@@ -369,8 +369,8 @@ export class Connection {
   /** A malformed request is answered once, and nothing after it is parsed. */
   #giveUp(error: unknown): void {
     const problem = error instanceof Problem ? error : new Problem('internal');
-    if (problem !== error) this.#around.onFault(error);
-    this.reject(this.#around.refuse(problem));
+    if (problem !== error) this.#context.onFault(error);
+    this.reject(this.#context.refuse(problem));
   }
 
   /**
@@ -380,13 +380,13 @@ export class Connection {
    */
   #linger(): void {
     this.#phase = 'lingering';
-    if (this.#isLastRequest && this.#in.isEmpty && !this.#around.isEncrypted) this.#inputEnded = true;
+    if (this.#isLastRequest && this.#in.isEmpty && !this.#context.isEncrypted) this.#inputEnded = true;
     this.#in.ignoreAll();
     if (!this.#out.isBehind) this.#sayGoodbye();
   }
 
   #sayGoodbye(): void {
-    this.#sinceTick = this.#around.tick;
+    this.#sinceTick = this.#context.tick;
     if (this.#inputEnded) this.close();
     else this.#socket.shutdown();
   }

@@ -142,7 +142,7 @@ describe('an answer of more than a kilobyte', () => {
   });
 });
 
-test('a short answer is compressed only for a client that refuses plain ones', async () => {
+test('a short answer is compressed only for a client that rejects plain ones', async () => {
   expect((await answerTo(respond('short'), 'Accept-Encoding: gzip\r\n')).headers).not.toHaveProperty('vary');
   const coded = await answerTo(respond('short'), 'Accept-Encoding: gzip, identity;q=0\r\n');
   expect([coded.headers['content-encoding'], decoded(coded)]).toEqual(['gzip', 'short']);

@@ -60,7 +60,7 @@ interface Coder {
 type Later = (bytes: Uint8Array, options: object) => Promise<Buffer>;
 const later = (name: 'gzip' | 'brotliCompress' | 'zstdCompress'): Later => promisify(zlib()[name]) as Later;
 
-/** In order of preference: what is as small for less work comes first. */
+/** In order of preference: for about the same size, the one with less work comes first. */
 const coders: Readonly<Record<Coding, Coder>> = {
   zstd: {
     atOnce: bytes => Bun.zstdCompressSync(bytes, { level: once.zstd }),
@@ -83,15 +83,15 @@ const codedEtag = new RegExp(`-(?:${codings.join('|')})(?=")`, 'g');
 
 interface Wish {
   readonly coding: Coding | undefined;
-  /** Whether a body that is not coded is unwelcome, however short it is. */
+  /** Whether the client does not accept an uncompressed body, however short it is. */
   readonly refusesPlain: boolean;
 }
 
 const wordShape = /^\s*([\w*-]+)\s*(?:;\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*)?$/i;
 
 /**
- * What the header Accept-Encoding asks for. A client that refuses plain bodies and whatever we could do instead gets a
- * plain one: it can read that more often than it can make use of an error.
+ * What the header Accept-Encoding asks for. A client that accepts neither a plain body nor any of our codings gets a
+ * plain one, which helps it more often than an error.
  */
 export function wishOf(acceptEncoding: string | null): Wish {
   if (acceptEncoding === null) return { coding: undefined, refusesPlain: false };
@@ -125,7 +125,7 @@ function isCodable(headers: Headers): boolean {
 
 const linesOf = (coding: Coding): string => `${varyLine}Content-Encoding: ${coding}\r\n`;
 
-/** Of an answer whose body is sent whole. */
+/** Compresses a body that is sent whole. */
 export async function codedBody(
   body: Uint8Array,
   answer: Headers,
@@ -142,7 +142,7 @@ export async function codedBody(
   return { body: coded, lines: linesOf(coding), suffix: `-${coding}` };
 }
 
-/** Of an answer that says that the client's body is still the current one, whichever coding that has. */
+/** The head of a 304: its ETag is that of the client's cached body, in whichever coding that is. */
 export function codedUnchanged(answer: Headers, request: Headers): CodedHead {
   if (!isCodable(answer)) return plain;
   return { lines: varyLine, suffix: request.get('if-none-match')?.match(codedEtag)?.[0] ?? '' };
@@ -151,7 +151,7 @@ export function codedUnchanged(answer: Headers, request: Headers): CodedHead {
 const keptBodies = new Map<string, Uint8Array>();
 let keptBytes = 0;
 
-/** Bodies that any cache may keep are the same for every client. */
+/** Keeps compressed bodies that any cache may keep, because these are the same for every client. */
 async function codedOnce(body: Uint8Array, coding: Coding, answer: Headers): Promise<Uint8Array> {
   const coder = coders[coding];
   const isPrivate = /no-store|private/.test(answer.get('cache-control') ?? 'no-store');
@@ -181,7 +181,7 @@ function drop(name: string): void {
 
 let streams = 0;
 
-/** Of an answer whose body is a stream. It is read as fast as the client reads, and cancelled when the client leaves. */
+/** Compresses a stream. It is read as fast as the client reads, and cancelled when the client leaves. */
 export function codedStream(
   response: Response,
   request: Headers,
@@ -193,7 +193,7 @@ export function codedStream(
   streams += 1;
   const coder = coders[coding].stream();
   pipeline(Readable.fromWeb(body as NodeReadableStream<Uint8Array>), coder)
-    // The reader of the other end gets the error.
+    // The error reaches the reader of the coded stream.
     .catch(() => undefined)
     .finally(() => {
       streams -= 1;
@@ -216,7 +216,7 @@ interface CodedAnswer {
   readonly body: string;
 }
 
-/** Of a prepared answer; undefined when it is sent as it is. */
+/** Compresses a prepared answer; undefined when it is sent as it is. */
 export function codedAnswer(answer: Answer, request: Headers): CodedAnswer | undefined {
   const { coding, refusesPlain } = wishOf(request.get('accept-encoding'));
   if (coding === undefined || (answer.body.length < codedMinBytes && !refusesPlain)) return undefined;

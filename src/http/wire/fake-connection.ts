@@ -47,7 +47,7 @@ class FakeSocket {
 export function connect(handle: FakeHandle, quick: QuickAnswer = () => 0) {
   const socket = new FakeSocket();
   const faults: unknown[] = [];
-  const around = {
+  const context = {
     handle,
     quick,
     refuse,
@@ -61,15 +61,15 @@ export function connect(handle: FakeHandle, quick: QuickAnswer = () => 0) {
     idleMaxTicks: 75,
     inFlight: 0,
   } satisfies ConnectionContext;
-  const connection = new Connection(socket as unknown as Socket<Connection>, around);
+  const connection = new Connection(socket as unknown as Socket<Connection>, context);
   const receive = (text: string) => connection.receive(Buffer.from(text, 'latin1'));
   const tick = (count: number) => {
     for (let ticks = 0; ticks < count; ticks += 1) {
-      around.tick += 1;
+      context.tick += 1;
       connection.expire();
     }
   };
-  return { socket, faults, around, connection, receive, tick };
+  return { socket, faults, context, connection, receive, tick };
 }
 
 export const get = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\nHost: h\r\n${headers}\r\n`;
@@ -79,7 +79,7 @@ export const ok = (body: string, tail: 'keep' | 'keepOld' | 'close' = 'keep') =>
   `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n${tails[tail]}${body}`;
 
 /** Answers at once, later, or after reading the body, depending on the path. */
-export const obliging: FakeHandle = request => {
+export const answerByPath: FakeHandle = request => {
   const { path, body, method } = request;
   if (path === '/now') return saying('now');
   if (path === '/later') return yieldToEventLoop().then(() => saying('later'));

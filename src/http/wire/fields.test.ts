@@ -52,7 +52,7 @@ describe('header lines', () => {
     ['a bare line feed', 'X-A: b\nX-B: c'],
     ['a carriage return at the end', 'X-A: b\r'],
     ['DEL', 'X-A: \x7f'],
-  ])('with %s are refused', (_what, line) => {
+  ])('with %s are rejected', (_what, line) => {
     expect(refusalOf('Host: h', line)).toBe(400);
   });
 
@@ -96,7 +96,7 @@ describe('the length of a body', () => {
     [['Transfer-Encoding: chunked;a=b']],
     [['Transfer-Encoding:']],
     [['Transfer-Encoding: \x0bchunked']],
-  ])('after %j is in doubt and refused', lines => {
+  ])('after %j is in doubt and rejected', lines => {
     expect(refusalOf(...lines)).toBe(400);
   });
 });
@@ -145,11 +145,11 @@ test.each<[string[], Fields['persistence']]>([
   [['Connection: keep-alive', 'Connection: close'], 'close'],
   [['Connection: upgrade'], undefined],
   [['Connection: closed'], undefined],
-])('%j asks for a connection that is: %s', (lines, persistence) => {
+])('%j determines the persistence of the connection: %s', (lines, persistence) => {
   expect(fieldsOf(...lines).persistence).toBe(persistence);
 });
 
-test('whatever the lines are, they are refused or mean the same to the platform', () => {
+test('whatever the lines are, they are rejected or mean the same to the platform', () => {
   const piece = fc.constantFrom(
     'a',
     'X-A',

@@ -27,10 +27,10 @@ export class Fields {
   readonly expectsContinue: boolean;
   readonly hasHost: boolean;
   memo: object | undefined = undefined;
-  /** The same for what does not depend on the connection: one for all that began with the same headers. */
+  /** A `memo` of values that do not depend on the connection, shared by all that began with the same headers. */
   readonly shared: { memo: object | undefined };
 
-  /** `same`: has the same names and values, which were checked then. */
+  /** `same` has the same names and values, which were validated when it was made. */
   constructor(names: readonly string[], values: readonly string[], same?: Fields) {
     this.#names = names;
     this.#values = values;
@@ -46,7 +46,7 @@ export class Fields {
     return new Fields(this.#names, this.#values, this);
   }
 
-  /** Whether other clients may well send the same: nothing here is a secret, or tells one client from another. */
+  /** Whether other clients may send the same headers: none is secret or identifies a client. */
   get isCommon(): boolean {
     return !this.#names.some(name => personalNames.has(name));
   }

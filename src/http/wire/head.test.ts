@@ -68,19 +68,19 @@ describe('a request line', () => {
     'GET / HTTP/11',
     'GET / HTTP/1.10',
     'GET / HTTX/1.1',
-  ])('%j is refused', text => {
+  ])('%j is rejected', text => {
     expect(lineRefusalOf(text)).toBe(400);
   });
 
   test.each(['GET / HTTP/2.0', 'PRI * HTTP/2.0', 'GET / HTTP/0.9', 'GET / HTTP/1.2'])(
-    '%j is of a version that is not spoken',
+    '%j has a version that is not supported',
     text => {
       expect(lineRefusalOf(text)).toBe(505);
     },
   );
 });
 
-test('whatever the bytes are, a line is refused or leads to a path of ours', () => {
+test('whatever the bytes are, a line is rejected or leads to a path of ours', () => {
   const piece = fc.oneof(
     fc.constantFrom('GET', 'POST', ' ', '/', 'http://', 'HTTP/1.1', 'HTTP/1.0', '?', '#', '\\', '@', ':'),
     fc.integer({ min: 0, max: 255 }).map(byte => String.fromCharCode(byte)),
@@ -132,7 +132,7 @@ describe('a head', () => {
     expect(reader.fields.get('host')).toBe('localhost');
   });
 
-  test('may come after empty lines, which are passed over for good', () => {
+  test('may come after empty lines, which are skipped', () => {
     const reader = new HeadReader();
     expect(reader.read('\r\n\r\n', 0)).toBeUndefined();
     expect(reader.end).toBe(4);
@@ -176,7 +176,7 @@ describe('headers that are repeated', () => {
     }
   });
 
-  test('are judged by each line they come with', () => {
+  test('are checked again with each request line', () => {
     const reader = new HeadReader();
     reader.read('GET / HTTP/1.0\r\n\r\n', 0);
     expect(() => reader.read('GET / HTTP/1.1\r\n\r\n', 0)).toThrow(Problem);
@@ -216,7 +216,7 @@ describe('headers that are repeated', () => {
     expect(parseFields('\r\nAccept: a\r\n', 0, '\r\nAccept: a'.length).isCommon).toBe(true);
   });
 
-  test('do not depend on which others came before', () => {
+  test('do not depend on which headers came before', () => {
     for (let round = 0; round < 3; round += 1) {
       for (let client = 0; client < 600; client += 1) {
         // Many of the same length, some of them several times in a row.
@@ -245,7 +245,7 @@ describe('a head of 16 KB', () => {
   const start = `GET / HTTP/1.1\r\n${host}X-A: `;
   const ofLength = (length: number) => start + 'a'.repeat(length - start.length);
 
-  test('is taken, and a byte more is refused, in however many pieces they come', () => {
+  test('is taken, and a byte more is rejected, in however many pieces they come', () => {
     const largest = ofLength(16 * 1024);
     const tooLarge = ofLength(16 * 1024 + 1);
     expect(refusalOf(`${largest}\r\n\r\n`)).toBeUndefined();

@@ -18,7 +18,7 @@ const methodShape = /^[A-Z]{1,16}$/;
 const unprintable = /[\0-\x20\x7f]/;
 const beyondAscii = /[^\0-\x7f]/g;
 
-/** Reads the line that lies in `text` between two positions; its end has to follow. */
+/** Reads the line that lies in `text` between two positions; its line end must follow. */
 export function parseRequestLine(text: string, from: number, to: number): RequestLine {
   const methodEnd = text.indexOf(' ', from);
   const targetEnd = text.indexOf(' ', methodEnd + 1);
@@ -39,7 +39,7 @@ export function parseRequestLine(text: string, from: number, to: number): Reques
   if (queryAt === -1) return { method, path: encoded, query: '', isOldVersion };
   const query = encoded.slice(queryAt + 1);
   const path = encoded.slice(0, queryAt);
-  // No browser sends a fragment; a client that does must not reach beyond the query with it.
+  // No browser sends a fragment; if a client does, it is not part of the query.
   const fragmentAt = query.indexOf('#');
   return { method, path, query: fragmentAt === -1 ? query : query.slice(0, fragmentAt), isOldVersion };
 }
@@ -89,9 +89,9 @@ export class HeadReader {
   }
 
   /**
-   * Where the path ends if `bytes` are exactly one GET that is repeated but for its path, which begins after the slash at
-   * `pathStart`; 0 otherwise. The path may have anything in it. The first GET of a connection repeats what recent
-   * connections began with.
+   * Where the path ends if `bytes` are exactly one GET that repeats the last one except for its path; 0 otherwise. The
+   * path begins after the slash, at `pathStart`, and is not validated. The first GET of a connection is compared with
+   * the first ones of recent connections.
    */
   pathEndIn(bytes: Buffer): number {
     const end = this.#repeatedEnd;
@@ -116,8 +116,8 @@ export class HeadReader {
   }
 
   /**
-   * Reads the head that begins in `text` at `from`, of which at most `headWindowBytes` are given; undefined when its
-   * end is not among them, and `end` is then where it begins. Throws when it is invalid.
+   * Reads the head that begins in `text` at `from`; `text` has at most `headWindowBytes` of it. Undefined when its end is
+   * not there: `end` is then the position where it begins. Throws when it is invalid.
    */
   read(text: string, from: number): RequestLine | undefined {
     let start = from;
@@ -145,13 +145,13 @@ export class HeadReader {
       this.#repeatedEnd = undefined;
     } else if (this.#repeatedEnd === undefined && isSimple(line, this.#fields))
       this.#repeatedEnd = endOf(this.#lastText);
-    requireSense(line, this.#fields);
+    requireConsistent(line, this.#fields);
     this.#emptyLines = 0;
     this.end = headEnd + headEndText.length;
     return line;
   }
 
-  /** For an idle client, the cached headers are not worth their memory. */
+  /** Called for an idle client, whose cached headers are not worth their memory. */
   forget(): void {
     this.#lastText = '';
     this.#repeatedEnd = undefined;
@@ -159,7 +159,7 @@ export class HeadReader {
   }
 }
 
-/** Headers with which connections began, by their text; the older ones are dropped when there are more recent ones. */
+/** Headers with which connections began, by their text. A full `recentHeaders` replaces `olderHeaders`. */
 let recentHeaders = new Map<string, Fields>();
 let olderHeaders = new Map<string, Fields>();
 const recentMax = 256;
@@ -175,12 +175,12 @@ interface SimpleHeaders {
 
 /** By the length of `end`, the newest first; forgotten together with the older headers. */
 let simpleHeaders = new Map<number, readonly SimpleHeaders[]>();
-/** Browsers of one name and another version often send as many bytes. */
+/** Different versions of one browser often send heads of the same length. */
 const sameLengthMax = 4;
 
 /**
- * Of the first request on a connection. Most visitors come for one request, and many with the same browser as others, so
- * what others sent is not parsed again.
+ * The headers of the first request on a connection. Most visitors send one request, and many use the same browser, so
+ * headers that another connection began with are not parsed again.
  */
 function firstFields(text: string): Fields {
   const known = recentHeaders.get(text) ?? olderHeaders.get(text);
@@ -214,13 +214,13 @@ function findEnd(text: string, start: number, lineEnd: number): number {
   return headEnd;
 }
 
-/** Whether the next request may be like it: a GET of the current version without a body. */
+/** Whether quick answers may serve requests that repeat it: a GET of HTTP/1.1 without a body. */
 function isSimple({ method, isOldVersion }: RequestLine, { bodyBytes }: Fields): boolean {
   return method === 'GET' && !isOldVersion && bodyBytes === 0;
 }
 
 /** Rules that involve both the request line and the headers. */
-function requireSense({ isOldVersion }: RequestLine, fields: Fields): void {
+function requireConsistent({ isOldVersion }: RequestLine, fields: Fields): void {
   if (isOldVersion) {
     if (fields.bodyBytes === undefined) throw malformed('HTTP/1.0 knows no chunks.');
   } else if (!fields.hasHost) throw malformed('The request must name its Host.');

@@ -50,7 +50,7 @@ describe('a body in chunks', () => {
     expect((await body.stream.getReader().read()).value?.length).toBe(1_000);
   });
 
-  test('does not keep what was around a little data', async () => {
+  test('does not keep the buffer around a little data', async () => {
     const { body } = bodyOf(undefined);
     body.take(text(`1;${'x'.repeat(200)}\r\na\r\n`));
     expect((await body.stream.getReader().read()).value?.buffer.byteLength).toBe(1);
@@ -121,13 +121,13 @@ describe('a handler sets the pace', () => {
     expect(calls).toEqual(['pause']);
   });
 
-  test.each(['passOver', 'cancel'] as const)(
-    'after %s the rest is dropped and the socket goes on',
+  test.each(['discard', 'cancel'] as const)(
+    'after %s the rest is dropped and the socket continues',
     async how => {
       const { body, calls } = bodyOf(100_000);
       body.take(Buffer.alloc(70_000));
       if (how === 'cancel') await body.stream.cancel();
-      else body.passOver();
+      else body.discard();
       expect(calls).toEqual(['pause', 'resume']);
       expect(body.take(Buffer.alloc(40_000))).toBe(30_000);
       expect(body.isDone).toBe(true);
@@ -152,7 +152,7 @@ describe('a body that does not come to its end', () => {
     complete.fail(new Error('late'));
     expect(await new Response(complete.stream).text()).toBe('hello');
     const unwanted = bodyOf(5).body;
-    unwanted.passOver();
+    unwanted.discard();
     unwanted.fail(new Error('late'));
   });
 });
@@ -237,7 +237,7 @@ describe('a body in chunks', () => {
     );
   });
 
-  test('is understood as the standard has it, or refused, whatever is done to it', () => {
+  test('is understood as the standard has it, or rejected, whatever is done to it', () => {
     const mutation = fc.record({
       at: fc.nat(),
       remove: fc.nat({ max: 3 }),
@@ -309,11 +309,11 @@ describe('a body in chunks', () => {
     ['a bare line feed among the trailers', '0\r\na: b\n\r\n\r\n'],
     ['a bare carriage return among the trailers', '0\r\na: \rb\r\n\r\n'],
     ['trailers beyond 4 KB', `0\r\n${'a'.repeat(4_096)}`],
-  ])('with %s is refused', (_what, text) => {
+  ])('with %s is rejected', (_what, text) => {
     expect(decode(text)).toBeUndefined();
   });
 
-  test('that was refused stays so, however it goes on', () => {
+  test('that was rejected stays rejected, whatever follows', () => {
     const decoder = new ChunkedDecoder();
     expect(() => decoder.decode(Buffer.from('x'))).toThrow(Problem);
     expect(() => decoder.decode(Buffer.from('0\r\n\r\n'))).toThrow(Problem);

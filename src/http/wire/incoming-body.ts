@@ -45,7 +45,7 @@ export class IncomingBody {
           source.resume();
           this.#setWaiting(true);
         },
-        cancel: () => this.passOver(),
+        cancel: () => this.discard(),
       },
       // Nothing is requested before the handler reads.
       new ByteLengthQueuingStrategy({ highWaterMark: 0 }),
@@ -82,14 +82,14 @@ export class IncomingBody {
     return used;
   }
 
-  /** The rest is not wanted. */
-  passOver(): void {
+  /** Discards the rest. */
+  discard(): void {
     this.#isOver = true;
     this.#setWaiting(false);
     this.#source.resume();
   }
 
-  /** The rest will never come. */
+  /** The rest will never arrive: its reader gets the error. */
   fail(error: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -116,7 +116,7 @@ export class IncomingBody {
     return usedBytes;
   }
 
-  /** Only data ends a handler's wait: the bytes around a chunk give it nothing to do. */
+  /** Only data ends a handler's wait: the framing of a chunk gives it nothing to read. */
   #give(data: Buffer): void {
     if (this.#isOver || data.length === 0) return;
     this.#setWaiting(false);
@@ -152,8 +152,8 @@ const trailerBytesMax = 4_096;
 
 /**
  * Decodes a chunked body, wherever the network cut it. Sizes are hexadecimal digits and nothing else, lines end as the
- * standard says, and the bytes between the data are bounded. Extensions and trailers have to be well-formed, though
- * neither is used: another reader could take anything else for data or for a request.
+ * standard says, and the bytes between the data are bounded. Extensions and trailers must be well-formed, though neither
+ * is used: another reader could take anything else for data or for a request.
  */
 export class ChunkedDecoder {
   #state: State = 'size';

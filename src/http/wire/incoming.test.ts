@@ -97,7 +97,7 @@ describe('requests', () => {
     expect(await requestsIn([...text])).toEqual(await requestsIn([text]));
   });
 
-  test('are refused as too large, whatever pieces they come in', () => {
+  test('are rejected as too large, whatever pieces they come in', () => {
     const text = `GET / HTTP/1.1\r\nHost: h\r\nX-A: ${'a'.repeat(16 * 1024)}\r\n\r\n`;
     for (const pieceBytes of [text.length, 16 * 1024, 5_000, 100]) {
       const { incoming: source } = incoming();
@@ -113,10 +113,10 @@ describe('requests', () => {
   });
 });
 
-describe('what is sent ahead', () => {
+describe('pipelined bytes', () => {
   const ahead = 'GET / HTTP/1.1\r\nHost: h\r\n\r\n';
 
-  test('waits without being read, and beyond 64 KB the socket pauses until it is read', () => {
+  test('wait without being read, and beyond 64 KB the socket pauses until they are read', () => {
     const { incoming: source, calls } = incoming();
     for (let pieces = 0; pieces < 64; pieces += 1) {
       source.add(Buffer.alloc(1_024, ahead));
@@ -133,7 +133,7 @@ describe('what is sent ahead', () => {
     expect(calls).toEqual(['pause', 'resume']);
   });
 
-  test('keeps nothing of what was before it', () => {
+  test('keep nothing of the bytes before them', () => {
     const { incoming: source } = incoming();
     source.add(bytesOf(`${ahead.repeat(1_000)}GET`));
     while (source.next() !== undefined);
@@ -141,7 +141,7 @@ describe('what is sent ahead', () => {
     expect(source.heldBytes).toBe(3);
   });
 
-  test('is dropped with all that follows once there is no reader', () => {
+  test('are dropped with all that follows once there is no reader', () => {
     const { incoming: source, calls } = incoming();
     source.add(Buffer.alloc(70_000, ahead));
     source.rest();
@@ -163,7 +163,7 @@ describe('a body on its way', () => {
     return { source, calls, request };
   }
 
-  test('that breaks off its framing ends all understanding', async () => {
+  test('with broken framing is the last thing that is parsed', async () => {
     const { source, request } = begun('Transfer-Encoding: chunked\r\n', '2\r\nhi\r\n');
     source.add(bytesOf('zz\r\n'));
     expect(source.leavesMuch).toBe(true);
@@ -172,7 +172,7 @@ describe('a body on its way', () => {
     expect(new Response(request.body).text()).rejects.toBeInstanceOf(Problem);
   });
 
-  test('that is broken from the start refuses its request', () => {
+  test('that is broken from the start gets its request rejected', () => {
     const { incoming: source } = incoming();
     source.add(bytesOf(`${post}Transfer-Encoding: chunked\r\n\r\nzz\r\n`));
     expect(() => source.next()).toThrow(Problem);
@@ -217,7 +217,7 @@ describe('a body on its way', () => {
     ['its client may or may not send it', 'Expect: 100-continue\r\nContent-Length: 5\r\n', '', true],
     ['its client has begun to send it', 'Expect: 100-continue\r\nContent-Length: 5\r\n', 'h', false],
     ['nothing is missing', 'Content-Length: 5\r\n', 'hello', false],
-  ])('when %s is worth ending the connection: %p', (_what, lines, part, leavesMuch) => {
+  ])('when %s ends the connection: %p', (_what, lines, part, leavesMuch) => {
     expect(begun(lines, part).source.leavesMuch).toBe(leavesMuch as boolean);
   });
 });

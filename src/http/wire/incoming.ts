@@ -13,7 +13,7 @@ import { type Peer, WireRequest } from './wire-request.ts';
 /** Bytes of pipelined requests that may wait here before the socket is paused. */
 const aheadMaxBytes = 64 * 1024;
 /** The missing rest of an unwanted body is awaited if it is no more than this. */
-const passOverMaxBytes = 64 * 1024;
+const discardMaxBytes = 64 * 1024;
 const noBytes = Buffer.alloc(0);
 const carriageReturn = 13;
 
@@ -61,7 +61,7 @@ export class Incoming {
     return !this.hasBytes && this.#body === undefined;
   }
 
-  /** Whether the client does not send because it has to wait. */
+  /** Whether the client cannot send because it waits for us. */
   get isHeldUp(): boolean {
     return this.#isPaused || this.#awaitsContinue;
   }
@@ -71,7 +71,7 @@ export class Incoming {
    * may not send it now, so the next bytes could be mistaken for it.
    */
   get leavesMuch(): boolean {
-    return this.#body !== undefined && (this.#awaitsContinue || this.#body.leftBytes > passOverMaxBytes);
+    return this.#body !== undefined && (this.#awaitsContinue || this.#body.leftBytes > discardMaxBytes);
   }
 
   get heldBytes(): number {
@@ -131,7 +131,7 @@ export class Incoming {
   /** Discards all bytes that still arrive. */
   ignoreAll(): void {
     this.#isDeaf = true;
-    this.#body?.passOver();
+    this.#body?.discard();
     this.#body = undefined;
     this.#bytes = noBytes;
     this.#at = 0;
@@ -139,7 +139,7 @@ export class Incoming {
     this.resume();
   }
 
-  /** For an idle client, the cached headers are not worth their memory. */
+  /** Called for an idle client, whose cached headers are not worth their memory. */
   forgetHeaders(): void {
     this.#heads.forget();
   }

@@ -53,7 +53,7 @@ describe('a certificate and its key', () => {
     ['a key cut short', one.certificate, one.key.slice(0, 80), 'there is no private key in PEM form'],
     ['a key behind a passphrase', one.certificate, locked, 'without a passphrase'],
     ["another certificate's key", one.certificate, other.key, 'the key does not belong to the certificate'],
-  ])('are refused when they are %s, without quoting either', (_what, certificate, key, why) => {
+  ])('are rejected when they are %s, without quoting either', (_what, certificate, key, why) => {
     expect(() => identityOf(certificate, key)).toThrow(why);
   });
 });

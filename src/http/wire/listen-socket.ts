@@ -29,7 +29,7 @@ export class ListenSocket<Data> {
     this.port = this.#listener.port ?? at.port;
   }
 
-  /** New connections get this certificate. */
+  /** Serves this certificate to new connections. */
   renew(identity: TlsIdentity): void {
     const before = this.#listener;
     if (before.fd === undefined) throw new Error('a certificate cannot be replaced on this system');
@@ -55,8 +55,8 @@ export class ListenSocket<Data> {
 }
 
 /**
- * The certificate chain of this server and its key. They belong together and can be served: a file that is half written,
- * or one half of a new pair beside the other half of the old one, never becomes one.
+ * The certificate chain of this server and its key. They match and can be served: neither a half-written file nor a new
+ * certificate with the old key becomes a `TlsIdentity`.
  */
 export interface TlsIdentity {
   /** Both as PEM text. */
@@ -82,12 +82,12 @@ const block = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 export function identityOf(certificate: string, key: string): TlsIdentity {
   const [own, ...others] = certificate.match(block) ?? [];
   if (own === undefined) throw new Error('there is no certificate in PEM form');
-  const parsed = orSay('the certificate is damaged', () => new X509Certificate(own));
+  const parsed = orThrow('the certificate is damaged', () => new X509Certificate(own));
   for (const other of others)
-    orSay('a certificate of the chain is damaged', () => new X509Certificate(other));
+    orThrow('a certificate of the chain is damaged', () => new X509Certificate(other));
   if (certificate.split('-----BEGIN').length !== others.length + 2)
     throw new Error('there is more, or less, than whole certificates');
-  const privateKey = orSay('there is no private key in PEM form without a passphrase', () =>
+  const privateKey = orThrow('there is no private key in PEM form without a passphrase', () =>
     createPrivateKey(key),
   );
   if (!parsed.checkPrivateKey(privateKey)) throw new Error('the key does not belong to the certificate');
@@ -100,7 +100,7 @@ function tlsOptionsOf({ certificate, key }: TlsIdentity): TLSOptions {
 }
 
 /** The library's message about a damaged file may quote it, and the file may be a key. */
-function orSay<Value>(fault: string, make: () => Value): Value {
+function orThrow<Value>(fault: string, make: () => Value): Value {
   try {
     return make();
   } catch {

@@ -43,7 +43,7 @@ describe('connections of one network', () => {
     expect(wire.listener.counts).toMatchObject({ evicted: 1, rejected: 0 });
   });
 
-  test('that are all busy leave no room for one more, except for a health check', async () => {
+  test('that are all busy leave no slot for one more, except for a health check', async () => {
     const wire = start({
       connectionsMax,
       networkOf,
@@ -77,7 +77,7 @@ describe('connections of one network', () => {
     }
   });
 
-  test('that say nothing beyond the share are let go: most at once, the newest within two seconds', async () => {
+  test('that send nothing beyond the share are closed: most at once, the newest within two seconds', async () => {
     const wire = start({ connectionsMax, networkOf, handle: busy });
     await openFrom(wire, '127.0.0.2', 4, get('/'));
     await until(() => wire.listener.inFlight === 4);

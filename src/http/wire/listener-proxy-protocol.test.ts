@@ -7,7 +7,7 @@ const clients = new FakeClients();
 afterEach(() => clients.end());
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`;
-const introduced = (address: string) => `PROXY TCP4 ${address} 127.0.0.1 40000 8080\r\n`;
+const proxyLine = (address: string) => `PROXY TCP4 ${address} 127.0.0.1 40000 8080\r\n`;
 const local = '\r\n\r\n\0\r\nQUIT\n\x20\0\0\0';
 
 const start = (isTrusted = true): FakeWire =>
@@ -23,15 +23,15 @@ async function addressesSeen(wire: FakeWire, pieces: readonly string[], requests
 }
 
 describe('a trusted peer', () => {
-  test('introduces the client of all requests of its connection', async () => {
+  test('names the client of all requests of its connection', async () => {
     const wire = start();
-    const bytes = introduced('198.51.100.7') + get('/a') + get('/b');
+    const bytes = proxyLine('198.51.100.7') + get('/a') + get('/b');
     expect(await addressesSeen(wire, [bytes], 2)).toEqual(['198.51.100.7', '198.51.100.7']);
   });
 
-  test('may take several packets for it', async () => {
+  test('may need several packets for it', async () => {
     const wire = start();
-    const [line, request] = [introduced('198.51.100.7'), get('/a')];
+    const [line, request] = [proxyLine('198.51.100.7'), get('/a')];
     const pieces = [
       line.slice(0, 3),
       line.slice(3, 20),
@@ -42,12 +42,12 @@ describe('a trusted peer', () => {
     expect(await addressesSeen(wire, pieces, 1)).toEqual(['198.51.100.7']);
   });
 
-  test('that speaks for itself has its own address', async () => {
+  test('that sends its own request has its own address', async () => {
     const wire = start();
     expect(await addressesSeen(wire, [local + get('/health')], 1)).toEqual(['127.0.0.1']);
   });
 
-  test('that introduces no client is not answered', async () => {
+  test('that sends no PROXY header is not answered', async () => {
     const wire = start();
     const client = await clients.open(wire);
     client.write(get('/'));
@@ -56,14 +56,14 @@ describe('a trusted peer', () => {
     expect(wire.faults).toEqual([]);
   });
 
-  test('introduces nobody a second time', async () => {
+  test('cannot name another client later', async () => {
     const wire = start();
     const client = await clients.open(wire);
-    client.write(introduced('198.51.100.7') + get('/') + introduced('203.0.113.9') + get('/'));
+    client.write(proxyLine('198.51.100.7') + get('/') + proxyLine('203.0.113.9') + get('/'));
     expect(await client.answersUntilClosed()).toMatchObject([{ body: '198.51.100.7' }, { status: 400 }]);
   });
 
-  test('that takes more than ten seconds for it is disconnected', async () => {
+  test('that needs more than ten seconds for it is disconnected', async () => {
     const wire = start();
     const client = await clients.open(wire);
     client.write('PROXY TCP4 ');
@@ -79,14 +79,14 @@ test('an untrusted peer cannot send a PROXY header, and is served by its own add
   const wire = start(false);
   const [refused] = await (async () => {
     const client = await clients.open(wire);
-    client.write(introduced('198.51.100.7') + get('/'));
+    client.write(proxyLine('198.51.100.7') + get('/'));
     return client.answersUntilClosed();
   })();
   expect(refused).toMatchObject({ status: 400 });
   expect(await addressesSeen(wire, [get('/')], 1)).toEqual(['127.0.0.1']);
 });
 
-test('a client that is introduced takes the place of one whose network has more, though all are taken', async () => {
+test('a client that its proxy names replaces one whose network has more, at the connection cap', async () => {
   const wire = clients.start({
     connectionsMax: 8,
     sendsProxyHeader: () => true,
@@ -95,17 +95,17 @@ test('a client that is introduced takes the place of one whose network has more,
   });
   for (const address of ['198.51.100.7', '198.51.100.8']) {
     for (let count = 0; count < 4; count += 1)
-      (await clients.open(wire)).write(introduced(address) + get('/busy'));
+      (await clients.open(wire)).write(proxyLine(address) + get('/busy'));
   }
   await until(() => wire.listener.inFlight === 8);
   const newcomer = await clients.open(wire);
-  newcomer.write(introduced('198.51.100.9') + get('/new'));
+  newcomer.write(proxyLine('198.51.100.9') + get('/new'));
   expect(await newcomer.answers(1)).toMatchObject([{ status: 200, body: '/new' }]);
   expect(wire.listener.counts.evicted).toBe(1);
   expect(wire.listener.connections).toBe(8);
 });
 
-test('a client that is introduced when networks begin to be counted does not count against itself', async () => {
+test('a client that its proxy names when networks begin to be counted does not count against itself', async () => {
   const wire = clients.start({
     connectionsMax: 2,
     sharePercent: 50,
@@ -114,7 +114,7 @@ test('a client that is introduced when networks begin to be counted does not cou
     handle: ({ peer }) => saying(peer.address),
   });
   const client = await clients.open(wire);
-  client.write(introduced('198.51.100.7') + get('/'));
+  client.write(proxyLine('198.51.100.7') + get('/'));
   expect(await client.answers(1)).toMatchObject([{ status: 200, body: '198.51.100.7' }]);
   expect(wire.listener.counts).toMatchObject({ rejected: 0, evicted: 0 });
 });

@@ -103,7 +103,7 @@ describe('over TLS', () => {
     expect(wire.faults).toEqual([]);
   });
 
-  test('a client that has had its last answer and stays is let go within seconds', async () => {
+  test('a client that has had its last answer and stays is disconnected within seconds', async () => {
     const wire = start();
     const client = await clients.open(wire, { keepsOpen: true });
     client.pause();
@@ -141,7 +141,7 @@ describe('a client that does not complete the handshake', () => {
   test.each([
     ['says nothing', ''],
     ['stops in the middle of it', '\x16\x03\x01\x02\x00\x01\x00'],
-  ])('because it %s is let go within ten seconds', async (_what, bytes) => {
+  ])('because it %s is disconnected within ten seconds', async (_what, bytes) => {
     const wire = start();
     const client = await clients.open(plain(wire));
     client.write(bytes);
@@ -162,7 +162,7 @@ describe('a client that does not complete the handshake', () => {
     expect(wire.faults).toEqual([]);
   });
 
-  test('makes room for who does, when as many are connected as may be', async () => {
+  test('is evicted for one that does, at the connection cap', async () => {
     const wire = start({ connectionsMax: 8 });
     for (let count = 0; count < 8; count += 1) await clients.open(plain(wire));
     await until(() => wire.listener.connections === 8);
@@ -172,7 +172,7 @@ describe('a client that does not complete the handshake', () => {
   });
 });
 
-test('an idle client that has to make room is disconnected, also if it does not answer', async () => {
+test('an idle client that is evicted is disconnected, also if it does not answer', async () => {
   const wire = start({ connectionsMax: 8 });
   const idle: RawConnection[] = [];
   for (let count = 0; count < 8; count += 1) idle.push(await clients.open(wire, { keepsOpen: true }));
@@ -254,7 +254,7 @@ describe('a certificate that is renewed', () => {
     expect(wire.listener.connections).toBe(3);
   });
 
-  test('while clients come and go loses none of them, however often it is', async () => {
+  test('while clients come and go loses none of them, however often it is renewed', async () => {
     const wire = start();
     let isOver = false;
     let visits = 0;
@@ -275,7 +275,7 @@ describe('a certificate that is renewed', () => {
     expect(wire.faults).toEqual([]);
   });
 
-  test('of a listener that ends is nothing that would keep it', async () => {
+  test('does not keep a listener from ending', async () => {
     const wire = start();
     const drained = wire.listener.drain();
     wire.listener.renew(second);

@@ -153,14 +153,14 @@ describe('a client that does not read', () => {
   });
 });
 
-describe('when as many are connected as may be', () => {
+describe('at the connection cap', () => {
   const connectionsMax = 8;
 
   test.each([
     ['a half-sent head', halfHead],
     ['nothing', ''],
     ['a whole request before', get('/')],
-  ])('one that has been waiting makes room, having sent %s', async (_what, sent) => {
+  ])('evicts one that has been waiting after sending %s', async (_what, sent) => {
     const wire = start({ connectionsMax });
     const opened = await openMany(wire, connectionsMax, sent);
     wire.tick(2);
@@ -200,7 +200,7 @@ describe('when as many are connected as may be', () => {
     for (const client of opened) expect((await client.answers(2))[1]?.body).toBe('/again');
   });
 
-  test('and all are busy, a new client is asked to retry later, and served once there is room', async () => {
+  test('with all busy, a new client is asked to retry later, and served once there is room', async () => {
     const wire = start({
       connectionsMax,
       handle: request => (request.path === '/busy' ? busy(request) : sayPath(request)),
@@ -217,7 +217,7 @@ describe('when as many are connected as may be', () => {
     expect(await sendRaw(wire.url, get('/new', 'Connection: close\r\n'))).toMatchObject([{ body: '/new' }]);
   });
 
-  test('rejected clients take no client’s place, and are not waited for', async () => {
+  test('rejected clients take no slot, and draining does not wait for them', async () => {
     const wire = start({ connectionsMax, handle: busy });
     const busyOnes = await openMany(wire, connectionsMax, get('/'));
     await until(() => wire.listener.inFlight === connectionsMax);
@@ -275,7 +275,7 @@ describe('draining', () => {
     await drained;
   });
 
-  test('that takes too long can be cut off', async () => {
+  test('that takes too long can be ended', async () => {
     const wire = start({ handle: busy });
     const opened = await openMany(wire, 3, get('/'));
     const drained = wire.listener.drain();

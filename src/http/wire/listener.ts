@@ -69,8 +69,8 @@ export class Listener {
   readonly #places: ConnectionPlaces;
   readonly #bodies: AwaitedBodies;
   readonly #options: ListenerOptions;
-  readonly #around: { -readonly [Key in keyof ConnectionContext]: ConnectionContext[Key] };
-  readonly #door: ListenSocket<Connection>;
+  readonly #context: { -readonly [Key in keyof ConnectionContext]: ConnectionContext[Key] };
+  readonly #socket: ListenSocket<Connection>;
   /** Sockets served beside the own one. */
   readonly #others = new Set<ListenSocket<Connection>>();
   readonly #proxyProtocol: ProxyProtocolDecoder | undefined;
@@ -100,7 +100,7 @@ export class Listener {
       counts: this.counts,
     });
     this.#bodies = new AwaitedBodies(Math.ceil(connectionsMax * bodiesPerConnection), sharePercent);
-    this.#around = {
+    this.#context = {
       handle,
       quick,
       refuse,
@@ -122,12 +122,12 @@ export class Listener {
       new ProxyProtocolDecoder(sendsProxyHeader, this.counts, connection => this.#places.assign(connection));
     this.#identity = options.identity;
     // First, because a port that is already in use must not leave a timer running.
-    this.#door = new ListenSocket(options.at, this.#handlers, this.#identity);
+    this.#socket = new ListenSocket(options.at, this.#handlers, this.#identity);
     this.#stopTicks = clock.every(tickMs, () => this.#tick());
   }
 
   get port(): number {
-    return this.#door.port ?? this.#options.at.port;
+    return this.#socket.port ?? this.#options.at.port;
   }
 
   /** Clients that are being served, or wait for it. */
@@ -137,7 +137,7 @@ export class Listener {
 
   /** Requests in progress. */
   get inFlight(): number {
-    return this.#around.inFlight;
+    return this.#context.inFlight;
   }
 
   /** Bodies that had not arrived and were given up for new ones. */
@@ -157,15 +157,15 @@ export class Listener {
     const other = new ListenSocket({ fd }, this.#handlers, this.#identity);
     this.#others.add(other);
     return () => {
-      if (this.#others.delete(other) && !this.#around.isDraining) other.close();
+      if (this.#others.delete(other) && !this.#context.isDraining) other.close();
     };
   }
 
   /** New connections get this certificate; existing ones stay open. */
   renew(identity: TlsIdentity): void {
-    if (this.#around.isDraining || this.#identity === undefined) return;
+    if (this.#context.isDraining || this.#identity === undefined) return;
     this.#identity = identity;
-    for (const door of [this.#door, ...this.#others]) door.renew(identity);
+    for (const socket of [this.#socket, ...this.#others]) socket.renew(identity);
   }
 
   /**
@@ -174,8 +174,8 @@ export class Listener {
    * request that is on its way is then still answered.
    */
   drain(graceTicks = 0): Promise<void> {
-    if (!this.#around.isDraining) for (const door of [this.#door, ...this.#others]) door.close();
-    this.#around.isDraining = true;
+    if (!this.#context.isDraining) for (const socket of [this.#socket, ...this.#others]) socket.close();
+    this.#context.isDraining = true;
     this.#graceTicks = graceTicks;
     this.#closeIdle();
     if (this.#isDrained) {
@@ -192,10 +192,10 @@ export class Listener {
   }
 
   get #isDrained(): boolean {
-    return this.#around.isDraining && this.#places.connections.size + this.#places.reserve.size === 0;
+    return this.#context.isDraining && this.#places.connections.size + this.#places.reserve.size === 0;
   }
 
-  /** Created for every socket, which reads it once. */
+  /** New for every socket, which reads it once. */
   get #handlers(): SocketHandler<Connection> {
     const proxyProtocol = this.#proxyProtocol;
     return {
@@ -211,7 +211,7 @@ export class Listener {
         if (!isSystemError(error)) this.#options.onFault(error);
         socket.terminate();
       },
-      // With this a connection is reported when it begins, so that it is counted and timed during the TLS handshake.
+      // With this handler, `open` is called before the TLS handshake, so the connection is counted and timed during it.
       handshake: (_socket, isDone) => {
         if (!isDone) this.counts.failedHandshakes += 1;
       },
@@ -219,7 +219,7 @@ export class Listener {
   }
 
   #accept(socket: Socket<Connection>): void {
-    const connection = new Connection(socket, this.#around);
+    const connection = new Connection(socket, this.#context);
     socket.data = connection;
     this.#proxyProtocol?.begin(connection);
     this.#places.add(connection);
@@ -246,13 +246,13 @@ export class Listener {
   }
 
   #tick(): void {
-    this.#around.tick += 1;
-    this.#around.tails = this.#tails();
+    this.#context.tick += 1;
+    this.#context.tails = this.#tails();
     for (const connection of this.#places.connections) connection.expire();
     for (const connection of this.#places.reserve) connection.expire();
     const { heldMaxBytes = defaultHeldMaxBytes } = this.#options;
     if (this.heldBytes > heldMaxBytes) this.#shed(heldMaxBytes);
-    if (this.#around.isDraining) this.#closeIdle();
+    if (this.#context.isDraining) this.#closeIdle();
   }
 
   /** Closes the connections that use more than an even share, so that the others fit. */

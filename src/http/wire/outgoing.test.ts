@@ -30,8 +30,8 @@ function outgoingTo(room: number) {
   return { socket, out: new Outgoing(socket) };
 }
 
-describe('what a socket does not take', () => {
-  test('is sent when there is room, in order and once, whatever the pieces are', () => {
+describe('bytes that a socket does not accept', () => {
+  test('are sent when there is room, in order and once, whatever the pieces are', () => {
     const step = fc.oneof(
       fc.record({
         write: fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 30 }),
@@ -62,7 +62,7 @@ describe('what a socket does not take', () => {
     );
   });
 
-  test('is all that is kept', () => {
+  test('are all that is kept', () => {
     const { socket, out } = outgoingTo(999_990);
     out.write(Buffer.alloc(1_000_000, 'a'));
     expect(out.unsentBytes).toBe(10);

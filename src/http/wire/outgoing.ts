@@ -37,7 +37,7 @@ export class Outgoing {
     return this.#unsent?.length ?? 0;
   }
 
-  /** Text has to be ASCII, so that its length is its number of bytes. */
+  /** Text must be ASCII, so that its length is its number of bytes. */
   write(data: string | Uint8Array): void {
     if (this.#isGone) return;
     if (this.#unsent !== undefined) {

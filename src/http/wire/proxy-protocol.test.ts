@@ -24,7 +24,7 @@ const proxyProtocol: [what: string, bytes: Buffer, address: string | undefined][
   ['datagrams', binary('21', '12', four), undefined],
 ];
 
-describe('an introduction', () => {
+describe('a PROXY header', () => {
   test.each(proxyProtocol)(
     'of %s is understood, and what follows it is left alone',
     (_what, bytes, address) => {
@@ -55,11 +55,11 @@ describe('an introduction', () => {
     ['another command', binary('22', '11', four)],
     ['addresses cut short', binary('21', '11', four.slice(2))],
     ['more than any proxy sends', binary('21', '11', four, 2_049)],
-  ])('is not what begins with %s', (_what, bytes) => {
+  ])('does not begin with %s', (_what, bytes) => {
     expect(() => readProxyHeader(bytes)).toThrow();
   });
 
-  test('is the same however the network cut it, and bytes of any kind are understood, awaited or refused', () => {
+  test('is the same however the network cut it, and bytes of any kind are understood, awaited or rejected', () => {
     const start = fc.constantFrom(...proxyProtocol.map(([, bytes]) => bytes), Buffer.alloc(0));
     const any = fc.tuple(start, fc.nat(300), fc.uint8Array({ maxLength: 300 }));
     fc.assert(

@@ -1,7 +1,7 @@
 /**
  * The PROXY protocol, by which a proxy that forwards bytes without reading them names their client: a line of text
  * (version 1) or some bytes (version 2) before the client's first byte. It is only accepted from a trusted peer, and a
- * trusted peer has to begin with it: guessing would let a client forge its own address.
+ * trusted peer must begin with it: guessing would let a client forge its own address.
  */
 import { isIP } from 'node:net';
 import type { Connection } from './connection.ts';
@@ -43,7 +43,7 @@ function readLine(bytes: Buffer): ProxyHeader | undefined {
     .toString('latin1', 0, end)
     .split(' ');
   const usedBytes = end + 2;
-  // Whatever follows, even nothing, is skipped.
+  // The rest of the line is ignored.
   if (family === 'UNKNOWN') return { address: undefined, usedBytes };
   const version = family === 'TCP4' ? 4 : family === 'TCP6' ? 6 : undefined;
   const isSound =
@@ -73,7 +73,7 @@ function readBinary(bytes: Buffer): ProxyHeader | undefined {
   return { address: family === undefined ? undefined : addressText(source), usedBytes };
 }
 
-/** The bytes received so far have to be right; a peer that begins otherwise is rejected at once. */
+/** Checks the bytes received so far; a peer that begins otherwise is rejected at once. */
 function requireStart(bytes: Buffer, start: Buffer): void {
   const length = Math.min(bytes.length, start.length);
   if (bytes.compare(start, 0, length, 0, length) !== 0) throw new Error('this is not a PROXY header');
@@ -114,7 +114,7 @@ export class ProxyProtocolDecoder {
     if (this.#isTrusted(connection.address)) this.#waiting.set(connection, Buffer.alloc(0));
   }
 
-  /** Whether the peer has to name the client of the connection first. */
+  /** Whether the peer has not named the client of the connection yet. */
   isWaiting(connection: Connection): boolean {
     return this.#waiting.has(connection);
   }
@@ -135,7 +135,7 @@ export class ProxyProtocolDecoder {
     if (proxyHeader === undefined) return;
     this.#waiting.delete(connection);
     if (proxyHeader.address !== undefined) {
-      connection.introduce(proxyHeader.address);
+      connection.setClientAddress(proxyHeader.address);
       this.#onKnown(connection);
     }
     if (bytes.length > proxyHeader.usedBytes) connection.receive(bytes.subarray(proxyHeader.usedBytes));

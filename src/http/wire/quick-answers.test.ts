@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { yieldToEventLoop } from '../../base/clock.ts';
-import { connect, get, obliging, ok, tails } from './fake-connection.ts';
+import { answerByPath, connect, get, ok, tails } from './fake-connection.ts';
 
 describe('quick answers', () => {
   const quickHead = 'HTTP/1.1 302 Found\r\nLocation: https://example.com/\r\n';
@@ -12,7 +12,7 @@ describe('quick answers', () => {
       request =>
         request.path === '/known' && request.query === '' && request.method === 'GET'
           ? { status: 302, head: quickHead, body: '' }
-          : obliging(request),
+          : answerByPath(request),
       (bytes, from, to, headers, _peer, target) => {
         if (!isQuick || Buffer.from(bytes).toString('latin1', from, to) !== 'known') return 0;
         expect(headers.hasHost).toBe(true);
@@ -112,7 +112,7 @@ describe('quick answers', () => {
         await yieldToEventLoop();
         expect(with_.socket.text).toBe(without.socket.text);
         expect(with_.socket.calls).toEqual(without.socket.calls);
-        expect(with_.around.inFlight).toBe(without.around.inFlight);
+        expect(with_.context.inFlight).toBe(without.context.inFlight);
         quick += with_.used.quick;
       }),
       { numRuns: 1_000 },
@@ -145,10 +145,10 @@ describe('quick answers', () => {
   });
 
   test('are not given while draining', () => {
-    const { receive, around, used } = connectQuickly(true);
+    const { receive, context, used } = connectQuickly(true);
     const headers = newAgent();
     for (const _ of [1, 2]) receive(get('/known', headers));
-    Object.assign(around, { isDraining: true });
+    Object.assign(context, { isDraining: true });
     receive(get('/known', headers));
     expect(used.quick).toBe(0);
   });

@@ -22,7 +22,7 @@ describe('the platform’s request', () => {
   });
 
   test.each(['BREW', 'TRACK', 'GETS', 'TRACE', 'CONNECT', 'X'])(
-    'of %s is never taken for another',
+    'of %s is never mistaken for another',
     method => {
       expect(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']).not.toContain(
         requestOf(method).toRequest().method,

@@ -9,7 +9,7 @@ import { filesBelow } from './durable-files.ts';
 import { type FakeInstallation, fakeInstallation, fakeStart, temporary } from './fake-installation.ts';
 import { checkBackup, manifestName, readManifest } from './manifest.ts';
 
-/** The tests sync a lot, and a busy disk is no reason to fail. */
+/** These tests sync often, which takes long on a busy disk. */
 setDefaultTimeout(60_000);
 
 let installation: FakeInstallation;
@@ -75,7 +75,7 @@ describe('a backup', () => {
   });
 });
 
-describe('refused, with nothing left behind', () => {
+describe('rejected, with nothing left behind', () => {
   test('a name that is taken, by anything', async () => {
     mkdirSync(folder);
     expect(made()).rejects.toThrow(`${folder} already exists: choose another name`);

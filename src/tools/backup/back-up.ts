@@ -123,10 +123,9 @@ function megabytes(bytes: number): string {
 }
 
 /**
- * Which parts of a data folder belong in a backup. Left out is what is recreated automatically (limits, Safe Browsing
- * lists) and what is on its way elsewhere (the spill).
+ * The parts of a data folder that belong in a backup: not those that are recreated automatically (limits, Safe Browsing
+ * lists), nor clicks on their way elsewhere (the spill).
  */
-
 export interface Contents {
   /** In the order in which they are copied, before and after the folders. */
   readonly before: readonly string[];

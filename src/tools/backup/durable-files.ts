@@ -22,7 +22,7 @@ export interface FileSum {
 
 const chunkBytes = 1024 * 1024;
 
-/** Into a new file; creates its parent folders. */
+/** Copies into a new file; creates its parent folders. */
 export function copyFile(from: string, to: string): FileSum {
   const source = openSync(from, 'r');
   try {

@@ -20,7 +20,7 @@ export const fakeStart = Date.UTC(2026, 10, 15, 12);
 export const temporary = (): string => mkdtempSync(join(tmpdir(), 'terse-backup-'));
 
 export interface FakeInstallation {
-  /** As the settings of the server would say. */
+  /** The settings of its server. */
   readonly config: {
     readonly data: string;
     readonly links: string;

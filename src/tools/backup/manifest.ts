@@ -1,6 +1,6 @@
 /**
- * The list of what a backup holds, in a file of its own that is written last: where it is, everything it names was
- * there, synced and read back. Paths in it come from a disk that others may write to, so none may lead out of the folder.
+ * The list of a backup's contents. Its file is written last: if it exists, everything in it was written, synced and
+ * read back. Paths in it come from a disk that others may write to, so none may lead out of the folder.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ export interface Manifest {
   readonly format: 1;
   /** The version of Terse that made it. */
   readonly version: string;
-  /** When it was begun: what was acknowledged before is in it. */
+  /** When it began: everything acknowledged before is in it. */
   readonly startedAt: number;
   readonly databases: readonly SavedDatabase[];
   readonly files: readonly SavedFile[];
@@ -20,7 +20,7 @@ export interface Manifest {
 
 export interface SavedDatabase extends FileSum {
   readonly name: string;
-  /** What the tables held at the moment of the snapshot, read from the source itself. */
+  /** The contents of the tables at the moment of the snapshot, read from the source itself. */
   readonly tables: readonly TableSum[];
 }
 
@@ -70,9 +70,7 @@ const isInside = (path: unknown): boolean =>
   typeof path === 'string' &&
   path.split('/').every(part => part !== '' && part !== '.' && part !== '..' && !part.includes('\0'));
 
-/** Reads a whole backup and checks it against its manifest, file by file and table by table. */
-
-/** Throws what is wrong with the first file that changed. */
+/** Reads a whole backup and compares it with its manifest. Throws the problem of the first file that differs. */
 export function checkBackup(folder: string, { databases, files }: Manifest): void {
   for (const { name, ...saved } of databases) {
     requireSame(folder, name, saved);
@@ -86,7 +84,7 @@ export function requireSound(path: string, tables: Manifest['databases'][number]
   if (damage !== undefined) throw new RequestError(`${path} is damaged: ${damage}`);
 }
 
-/** Reads the file and compares it with what was written. */
+/** Reads a file and throws if it differs from the manifest. */
 export function requireSame(folder: string, name: string, saved: FileSum): void {
   const path = join(folder, name);
   try {

@@ -12,7 +12,7 @@ import { createLog } from '../../telemetry/log.ts';
 import { temporary } from './fake-installation.ts';
 import { runMarks } from './run.ts';
 
-/** A busy disk is no reason to fail. */
+/** A commit may take long on a busy disk. */
 setDefaultTimeout(60_000);
 
 const data = temporary();
@@ -42,7 +42,7 @@ async function raiseBetweenLeases(links: string): Promise<void> {
 
 test('marks are raised in SQLite, while a server uses it', () => raiseBetweenLeases('sqlite'));
 
-test('a folder without an installation is refused, and so are links in memory', () => {
+test('a folder without an installation is rejected, and so are links in memory', () => {
   const configOf = (...argv: string[]) => loadConfig({ argv, env: {}, readFile: () => '{}' });
   const nowhere = configOf('--data', `${data}/nowhere`);
   expect(runMarks(nowhere, 1)).rejects.toThrow('there is no Terse installation in');

@@ -10,7 +10,7 @@ import type { Config } from '../../config/config.ts';
 import { type MarkCopy, markKey } from '../../links/transfer.ts';
 
 export interface RaisedMark {
-  /** Characters of the codes. */
+  /** The length of the codes. */
   readonly length: number;
   /** Where the mark's share of the ids begins: 0, unless there are regions. */
   readonly first: number;
@@ -18,7 +18,7 @@ export interface RaisedMark {
   readonly after: number;
 }
 
-/** What one machine makes in minutes of bulk calls, and most installations in years. */
+/** As many ids as one machine uses in minutes of bulk calls, and most installations in years. */
 export const marginMin = 10_000_000;
 /** More than one machine can make with bulk calls alone. */
 const idsPerSMax = 20_000;

@@ -15,7 +15,7 @@ import { type FakeInstallation, fakeInstallation, fakeStart, temporary } from '.
 import type { Manifest } from './manifest.ts';
 import { restore } from './restore.ts';
 
-/** The tests sync a lot, and a busy disk is no reason to fail. */
+/** These tests sync often, which takes long on a busy disk. */
 setDefaultTimeout(60_000);
 
 let installation: FakeInstallation;
@@ -121,7 +121,7 @@ describe('a restore', () => {
   });
 });
 
-describe('refused, and nothing changes', () => {
+describe('rejected, and nothing changes', () => {
   const unchanged = async (attempt: () => Promise<unknown>, words: string): Promise<void> => {
     const before = existsSync(data) ? filesBelow(data) : [];
     await expect(attempt()).rejects.toThrow(words);

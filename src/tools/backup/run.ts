@@ -37,7 +37,7 @@ export const runRestore = (
     return { ...reportOf(manifest), marks };
   });
 
-/** Without a number they are only shown. */
+/** Without a number, the marks are only shown. */
 export const runMarks = (config: Config, by: number | undefined): Promise<readonly MarkReport[]> =>
   inOneLine(async () => {
     const { marks, close } = await openMarks(config);

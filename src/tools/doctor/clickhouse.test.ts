@@ -22,7 +22,7 @@ test('an address where nothing listens is one finding that names no secret', asy
   expect(JSON.stringify(findings)).not.toContain('hunter2');
 });
 
-describeWithEngine('clickhouse', 'the doctor and ClickHouse', () => {
+describeWithEngine('clickhouse', 'the doctor of ClickHouse', () => {
   /** A proxy before the real server that refuses chosen queries as the server would, by number and text. */
   let refused: { readonly pattern: RegExp; readonly code: number } | undefined;
   let forwardTo = '';
@@ -52,7 +52,7 @@ describeWithEngine('clickhouse', 'the doctor and ClickHouse', () => {
     return address.href;
   };
 
-  test('miss a database, and find nothing wrong with one that was set up, and leave nothing behind', async () => {
+  test('reports a missing database, finds nothing wrong with one that was set up, and leaves nothing behind', async () => {
     const url = await freshUrl();
     expect(findingOf(await look(url), 'database')).toMatchObject({
       verdict: 'warn',

@@ -19,7 +19,7 @@ test('a cache that accepts purges is ok, and no real link is purged', async () =
   expect(edge.seen.map(({ headers }) => headers.get('surrogate-key'))).toEqual(['terse-doctor']);
 });
 
-test('one that refuses, or is not there, fails, and the token stays secret', async () => {
+test('one that rejects, or is not there, fails, and the token stays secret', async () => {
   edge.answer = () => new Response(token, { status: 403 });
   const findings = await examined([edge.url, 'http://127.0.0.1:1/{code}']);
   expect(findings.map(({ verdict }) => verdict)).toEqual(['fail', 'fail']);
@@ -28,7 +28,7 @@ test('one that refuses, or is not there, fails, and the token stays secret', asy
   expect(JSON.stringify(findings)).not.toContain(token);
 });
 
-test('redirects that may be cached and are not purged are reported; without an edge nothing is', async () => {
+test('redirects that may be cached and are not purged are reported; without an edge there is no finding', async () => {
   expect(await examined([])).toMatchObject([{ verdict: 'warn', fix: 'name them in TERSE_EDGE_PURGE' }]);
   expect(await examined([], 0)).toEqual([]);
 });

@@ -23,7 +23,7 @@ const nowhere = '127.0.0.1:1';
 
 describeWithEngine(
   'postgres',
-  'the doctor and Postgres',
+  'the doctor of Postgres',
   () => {
     let engine: PostgresEngine;
     beforeAll(async () => {
@@ -39,7 +39,7 @@ describeWithEngine(
       await client.end();
     };
 
-    test('find nothing wrong with a server and its replica, and leave nothing behind', async () => {
+    test('finds nothing wrong with a server and its replica, and leaves nothing behind', async () => {
       const url = await engine.freshDatabase();
       const postgres = openPostgres(url, world);
       await runMigrations(postgres, postgresMigrations);
@@ -62,7 +62,7 @@ describeWithEngine(
       });
     });
 
-    test('agree that a pool for every process must fit', async () => {
+    test('reports pools that are too large for the server', async () => {
       const url = await engine.freshDatabase();
       const { connections } = verdictsOf(await look(`${url}?pool=20`, 4));
       expect(connections).toBe('fail');
@@ -71,7 +71,7 @@ describeWithEngine(
       expect(verdictsOf(await look(`${url}?pool=32`))).toMatchObject({ connections: 'warn' });
     });
 
-    test('agree that nothing works at a standby, with a wrong name or on the wrong port', async () => {
+    test('reports a standby, a wrong name and a wrong port', async () => {
       expect(verdictsOf(await look(engine.replica!.url))).toMatchObject({
         role: 'fail',
         permissions: 'fail',
@@ -94,7 +94,7 @@ describeWithEngine(
       expect(verdictsOf(noStandby)).toMatchObject({ replica: 'warn' });
     });
 
-    test('see a database of a newer version, and an index that was never finished', async () => {
+    test('reports a database of a newer version, and an unfinished index', async () => {
       const url = await engine.freshDatabase();
       const postgres = openPostgres(url, world);
       await runMigrations(postgres, postgresMigrations);
@@ -109,8 +109,8 @@ describeWithEngine(
   { own: true },
 );
 
-describeWithEngine('postgres', 'the doctor and a Postgres that forgets', () => {
-  test('warn of a power cut', async () => {
+describeWithEngine('postgres', 'the doctor of a Postgres without fsync', () => {
+  test('reports that a power cut would lose data', async () => {
     const engine = await startPostgres({ fsync: false });
     const findings = await examinePostgres({ ...world, url: engine.url, processes: 1, migrations: [] });
     await engine.stop();
@@ -120,7 +120,7 @@ describeWithEngine('postgres', 'the doctor and a Postgres that forgets', () => {
 
 describeWithEngine(
   'redis',
-  'the doctor and Redis',
+  'the doctor of Redis',
   () => {
     let good: RedisEngine;
     let plain: RedisEngine;
@@ -131,7 +131,7 @@ describeWithEngine(
     afterAll(() => Promise.all([good.stop(), plain.stop()]));
     const look = (url: string) => examineRedis({ ...world, url });
 
-    test('find nothing wrong with a cache that makes room by itself', async () => {
+    test('finds nothing wrong with a cache that evicts', async () => {
       const { latency: _latency, ...verdicts } = verdictsOf(await look(good.url));
       expect(verdicts).toEqual({
         version: 'ok',
@@ -143,13 +143,13 @@ describeWithEngine(
       });
     });
 
-    test('warn of one that grows without end, or refuses what is new when it is full', async () => {
+    test('warns of a cache without a memory limit, and of one that does not evict', async () => {
       const findings = await look(plain.url);
       expect(verdictsOf(findings)).toMatchObject({ memory: 'warn', eviction: 'warn' });
       expect(findingOf(findings, 'eviction')?.fix).toContain('CONFIG SET maxmemory-policy allkeys-lru');
     });
 
-    test('agree that nothing answers, or only with another password', async () => {
+    test('reports an address where nothing listens, and a wrong password', async () => {
       expect(await look(`redis://${nowhere}`)).toMatchObject([{ check: 'reachable', verdict: 'fail' }]);
       await askRedis(plain.url, 'CONFIG SET requirepass secret');
       const locked = await look(plain.url);
@@ -163,7 +163,7 @@ describeWithEngine(
 
 describeWithEngine(
   'redis-cluster',
-  'the doctor and a Redis Cluster',
+  'the doctor of a Redis Cluster',
   () => {
     let cluster: RedisClusterEngine;
     beforeAll(async () => {
@@ -172,7 +172,7 @@ describeWithEngine(
     afterAll(() => cluster.stop());
     const look = (url: string) => examineRedis({ ...world, url });
 
-    test('examine every primary, and at the slots and replicas of all', async () => {
+    test('examines every primary, and the slots and replicas of all', async () => {
       const findings = await look(cluster.url);
       expect(verdictsOf(findings)).toMatchObject({
         slots: 'ok',
@@ -183,12 +183,12 @@ describeWithEngine(
       expect(new Set(findings.map(({ subject }) => subject)).size).toBe(4);
     });
 
-    test('agree that its nodes are not servers by themselves', async () => {
+    test('reports that a node is not a server by itself', async () => {
       expect(verdictsOf(await look(cluster.nodes[0]!.url))).toMatchObject({ mode: 'fail' });
       expect(verdictsOf(await look(`redis-cluster://${nowhere}`))).toEqual({ reachable: 'fail' });
     });
 
-    test('report the slots of a primary that is down with its replica', async () => {
+    test('reports the slots of a primary that is down with its replica', async () => {
       await Promise.all([cluster.nodes[0]!.kill(), cluster.nodes[3]!.kill()]);
       await until('the slots', async () => verdictsOf(await look(cluster.url)).slots === 'fail');
     });
@@ -196,10 +196,10 @@ describeWithEngine(
   { own: true },
 );
 
-describeWithEngine('dynamodb', 'the doctor and DynamoDB', () => {
+describeWithEngine('dynamodb', 'the doctor of DynamoDB', () => {
   const look = (url: string) => examineDynamo({ ...world, url, hasCredentials: false });
 
-  test('miss a table, and find nothing wrong with one that was set up', async () => {
+  test('reports a missing table, and finds nothing wrong with one that was set up', async () => {
     const url = (await sharedDynamo()).freshTableUrl();
     expect(await look(url)).toMatchObject([
       { check: 'table', verdict: 'fail', fix: 'run `terse setup` to create it' },

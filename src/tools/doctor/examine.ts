@@ -35,7 +35,7 @@ export async function examine(config: Config): Promise<Finding[]> {
   ];
 }
 
-/** What `terse serve` refuses to start with, with the same messages. */
+/** Settings with which `terse serve` does not start, with the same messages. */
 function examineSettings(config: Config): Finding[] {
   const findings = new Findings('settings');
   const refusals = [...startRefusals(config)];
@@ -44,7 +44,7 @@ function examineSettings(config: Config): Finding[] {
   return findings.list;
 }
 
-/** Where it has a disk of its own. */
+/** Only a spill folder outside of the data folder, because it may be on another disk. */
 async function examineSpill({ clicks, clickSpill, clickSpillMb, data }: Config): Promise<Finding[]> {
   if (!clicks || clickSpillMb === 0 || resolve(clickSpill).startsWith(`${resolve(data)}/`)) return [];
   return examineFolder(clickSpill, world.clock, world.random, {

@@ -63,7 +63,7 @@ const makeTopic = (stream: string, partitions: number, configs: Record<string, s
     await until('the topic', async () => (await admin.listTopics()).includes(topic));
   });
 
-/** How long a message takes depends on the machine. */
+/** Leaves out the latency, which depends on the machine. */
 function verdicts(findings: readonly Finding[]) {
   const { latency: _latency, ...others } = verdictsOf(findings);
   return others;
@@ -71,7 +71,7 @@ function verdicts(findings: readonly Finding[]) {
 
 const nothingWrong = { brokers: 'ok', topic: 'ok', reading: 'ok', writing: 'ok', group: 'ok' } as const;
 
-test('a broker that is down is one finding for each, which names no secret', async () => {
+test('each broker that is down is one finding, which names no secret', async () => {
   const findings = await look('kafka://terse:hunter2@127.0.0.1:1,127.0.0.1:2/clicks');
   expect(findings).toMatchObject([
     { subject: 'kafka', check: 'reachable', verdict: 'fail' },
@@ -90,8 +90,8 @@ test('a port that speaks another protocol is not mistaken for Kafka', async () =
   expect(finding?.fix).toBe('correct the host and the port in TERSE_STREAM');
 });
 
-describeWithEngine('kafka', 'the doctor and Kafka', () => {
-  test('miss topics, make them, and then find nothing wrong with them', async () => {
+describeWithEngine('kafka', 'the doctor of Kafka', () => {
+  test('reports missing topics, and finds nothing wrong once they are created', async () => {
     const stream = (await sharedKafka()).freshTopicUrl({ partitions: 3 });
     const { topic } = parseKafkaAddress(stream);
     const missing = await look(stream, { writes: 'queued' });
@@ -116,7 +116,7 @@ describeWithEngine('kafka', 'the doctor and Kafka', () => {
     expect(again.found).toContain(`the topic ${topic} has 3 partitions, 1 copy`);
   });
 
-  test('find out without a message whether the queue of links is writable', async () => {
+  test('finds out without a message whether the queue of links is writable', async () => {
     const stream = (await sharedKafka()).freshTopicUrl({ partitions: 1 });
     const queue = { clicks: false, writes: 'queued' } as const;
     await prepare(stream, queue);
@@ -131,7 +131,7 @@ describeWithEngine('kafka', 'the doctor and Kafka', () => {
     await reader.close();
   });
 
-  test('write what readers of announcements ignore', async () => {
+  test('writes only messages that readers of announcements ignore', async () => {
     const stream = (await sharedKafka()).freshTopicUrl({ partitions: 1 });
     await prepare(stream);
     expect(verdicts(await look(stream))).toEqual(nothingWrong);
@@ -143,7 +143,7 @@ describeWithEngine('kafka', 'the doctor and Kafka', () => {
     await reader.close();
   });
 
-  test('refuse more copies than there are brokers, in setup too', async () => {
+  test('rejects more copies than there are brokers, in setup too', async () => {
     const stream = `${(await sharedKafka()).freshTopicUrl()}&replication=3`;
     expect(findingOf(await look(stream), 'replication')).toMatchObject({
       verdict: 'fail',
@@ -158,7 +158,7 @@ describeWithEngine('kafka', 'the doctor and Kafka', () => {
     expect(verdicts(await look(fixed))).toEqual(nothingWrong);
   });
 
-  test('refuse more in-sync copies than there are', async () => {
+  test('rejects more in-sync copies than there are copies', async () => {
     const stream = `${(await sharedKafka()).freshTopicUrl()}&minInsync=2`;
     expect(findingOf(await look(stream), 'replication')?.detail).toContain('no write would be acknowledged');
     await makeTopic(stream, 4, { 'min.insync.replicas': '2' });
@@ -167,7 +167,7 @@ describeWithEngine('kafka', 'the doctor and Kafka', () => {
     expect(finding?.fix).toMatch(/kafka-configs\.sh .*--add-config min\.insync\.replicas=1$/);
   });
 
-  test('compare a topic with what the settings say, in setup too', async () => {
+  test('compares a topic with the settings, in setup too', async () => {
     const stream = (await sharedKafka()).freshTopicUrl({ partitions: 6 });
     const { topic } = parseKafkaAddress(stream);
     await makeTopic(stream, 2, { 'retention.ms': '3600000', 'retention.bytes': '1000000' });
@@ -187,7 +187,7 @@ describeWithEngine('kafka', 'the doctor and Kafka', () => {
     expect(verdicts(await look(stream))).toEqual({ ...nothingWrong, retention: 'warn' });
   });
 
-  test('refuse a queue of links with limited retention, and clicks that are compacted', async () => {
+  test('rejects a queue of links with limited retention, and clicks that are compacted', async () => {
     const stream = (await sharedKafka()).freshTopicUrl({ partitions: 1 });
     const { topic } = parseKafkaAddress(stream);
     await makeTopic(stream, 1, { 'cleanup.policy': 'compact' });
@@ -201,7 +201,7 @@ describeWithEngine('kafka', 'the doctor and Kafka', () => {
 
 describeWithEngine(
   'kafka',
-  'the doctor and a Kafka with locks',
+  'the doctor of a Kafka with passwords and TLS',
   () => {
     const [saslPort, tlsPort] = freeEnginePorts(2);
     const { certificate, key } = selfSigned();
@@ -220,7 +220,7 @@ describeWithEngine(
           'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
           'super.users': 'User:ANONYMOUS',
           'allow.everyone.if.no.acl.found': 'true',
-          // The default of brokers, which is for three of them.
+          // The default is 3, which one broker cannot satisfy.
           'offsets.topic.replication.factor': '3',
         },
       });
@@ -233,7 +233,7 @@ describeWithEngine(
       return findings[0]!;
     };
 
-    test('distinguish a wrong password from a missing one, and accept the right one', async () => {
+    test('distinguishes a wrong password from a missing one, and accepts the right one', async () => {
       const at = (login: string) => `kafka://${login}127.0.0.1:${saslPort}/clicks?login=plain`;
       const wrong = await reasonAt(at('terse:wrong@'));
       expect(wrong.detail).toContain('it refuses the login');
@@ -244,7 +244,7 @@ describeWithEngine(
       expect(verdicts(await look(at('terse:right@')))).toMatchObject({ brokers: 'ok', topic: 'warn' });
     });
 
-    test('find whether a port is encrypted, and who signed its certificate', async () => {
+    test('finds whether a port is encrypted, and who signed its certificate', async () => {
       expect(await reasonAt(`kafka://127.0.0.1:${tlsPort}/clicks`)).toMatchObject({
         detail: `127.0.0.1:${tlsPort}: it speaks TLS`,
         fix: 'write TERSE_STREAM as kafkas://…',
@@ -256,7 +256,7 @@ describeWithEngine(
       expect((await reasonAt(`kafkas://127.0.0.1:${tlsPort}/clicks`)).fix).toContain('NODE_EXTRA_CA_CERTS');
     });
 
-    test('find which topics are not writable, and that one is not visible', async () => {
+    test('finds which topics are not writable, and that one is not visible', async () => {
       const topic = `limited-${Bun.randomUUIDv7()}`;
       const queue = { clicks: false, writes: 'queued' } as const;
       const open = `kafka://${broker.address}/${topic}?partitions=1`;
@@ -288,14 +288,14 @@ describeWithEngine(
       expect(hidden?.fix).toContain('if it exists, allow User:terse to Describe');
     });
 
-    test('find that partitions cannot be shared, and why', async () => {
+    test('finds that partitions cannot be shared, and why', async () => {
       expect(findingOf(await look(`kafka://${broker.address}/clicks`), 'group')).toMatchObject({
         verdict: 'fail',
         fix: 'set offsets.topic.replication.factor=1 on the brokers, or start 2 more: it is 3',
       });
     });
 
-    test('are not kept waiting by one that hangs', async () => {
+    test('does not wait for a broker that hangs', async () => {
       broker.pause();
       const { detail } = await reasonAt(`kafka://${broker.address}/clicks`);
       broker.resume();

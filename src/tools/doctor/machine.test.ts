@@ -81,7 +81,7 @@ describe('the embedded database', () => {
     expect(verdictsOf(examineSqlite(folder))).toEqual({ version: 'ok', schema: 'ok', integrity: 'ok' });
   });
 
-  test('of a newer version is refused', async () => {
+  test('of a newer version is rejected', async () => {
     await make();
     const database = openForWriting(join(folder, 'terse.db'));
     // The process that made it may be about to release it.

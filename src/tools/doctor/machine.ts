@@ -1,4 +1,4 @@
-/** What Terse needs from the machine itself: descriptors, a clock, a writable folder with free space, ports, a certificate. */
+/** Checks of the machine itself: descriptors, the clock, a writable folder with free space, ports, the certificate. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -12,7 +12,7 @@ import { adminKeyFile } from '../../process/data-files.ts';
 import { openListeningSockets } from '../../process/listening-socket.ts';
 import { connectionLimits, readIfPresent } from '../../process/machine.ts';
 
-/** No Terse is older, so a clock that says so was never set. */
+/** No version of Terse is older, so an earlier time means that the clock was never set. */
 const earliestMs = Date.UTC(2026, 0, 1);
 const roomFailBytes = 200 * 1024 * 1024;
 const roomWarnBytes = 2 * 1024 * 1024 * 1024;
@@ -41,7 +41,7 @@ export function examineMachine(
 
 export interface FolderName {
   readonly subject: string;
-  /** The setting that names it. */
+  /** The setting that names the folder. */
   readonly variable: string;
 }
 

@@ -70,9 +70,9 @@ function examineFile(path: string, findings: Findings): void {
   }
 }
 
-/** The doctor's checks of an archive. They only read: our keys could not delete what they wrote there. */
 const deadlineMs = 3_000;
 
+/** Only reads the archive: our keys could not delete anything that a check writes there. */
 export async function examineArchive(
   { address, stream }: Pick<ArchivePlace, 'address' | 'stream'>,
   keys: S3Keys | undefined,

@@ -6,7 +6,7 @@ import { admit } from './admission.ts';
 import { expectedRecords, importRecords } from './fake-records.ts';
 import { memoryInstallation } from './installation.ts';
 
-test('a DynamoDB table whose decided reviews were not imported is refused', async () => {
+test('a DynamoDB table whose decided reviews were not imported is rejected', async () => {
   const source = { ...memoryInstallation('memory one'), imports: formerItems };
   const { installation, records } = source.transfers;
   const admitted = () => admit(source, memoryInstallation('memory two'), 0);
@@ -18,7 +18,7 @@ test('a DynamoDB table whose decided reviews were not imported is refused', asyn
   expect(await admitted()).toMatchObject({ phase: 'copying' });
 });
 
-test.each([...formerTables])('a source whose %s were not imported is refused', async table => {
+test.each([...formerTables])('a source whose %s were not imported is rejected', async table => {
   const source = memoryInstallation('memory one');
   const { installation, records } = source.transfers;
   const admitted = () => admit(source, memoryInstallation('memory two'), 0);

@@ -43,8 +43,8 @@ export async function admit(source: Installation, target: Installation, now: num
 }
 
 /**
- * The first start of this version imports what an earlier one kept in tables of its own. Of the audit log it is enough
- * that this began: it may grow, and other tables come after it.
+ * The first start of this version imports the separate tables of an earlier one. For the audit log it is enough that the
+ * import has begun: it may still grow, and other tables come after it.
  */
 async function requireImported({ name, transfers, imports }: Installation): Promise<void> {
   const keys = (imports ?? formerTables).map(table => compositeKey(importKind.name, table));
@@ -79,7 +79,6 @@ async function hasRecords(transfer: ReturnType<typeof partsInOrder>[number]): Pr
  * The progress of a migration, as stored in the target. It names its source, by place and by secret, so that no run
  * resumes from another source by mistake.
  */
-
 export interface Progress {
   readonly format: 1;
   readonly from: string;

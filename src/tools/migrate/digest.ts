@@ -14,11 +14,11 @@ export class Digest {
   readonly checksum = new Checksum();
   readonly #sums = new BigUint64Array(bucketCount);
 
-  /** `text` is what the record says, `name` what both sides know it by. */
+  /** `text` is the content of the record, `name` its key on both sides. */
   add(name: string, text: string): void {
     const digest = hash('sha256', text, 'buffer');
     this.checksum.add(digest);
-    // An element wraps around by itself.
+    // An element of the array wraps around by itself.
     this.#sums[bucketOf(name)]! += digest.readBigUInt64BE();
   }
 

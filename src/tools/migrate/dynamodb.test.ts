@@ -7,7 +7,7 @@ import { installationConformance } from './installation.conformance.ts';
 import { openInstallation } from './open-installation.ts';
 
 const world = { clock: systemClock, random: systemRandom, hasCredentials: false };
-/** A busy machine is no reason to fail: deadlines are not what this is about. */
+/** Long deadlines, so that a busy machine does not fail these tests. */
 const deadlines = { readDeadlineMs: 30_000, writeDeadlineMs: 60_000 };
 
 describeWithEngine('dynamodb', 'migrations from and to DynamoDB', () => {

@@ -33,7 +33,7 @@ export const claimed = sampleLink('aliased', {
   updatedAt: start + 2,
 });
 export const claim = { length: codeLength, id: 5_000 };
-/** Claimed an id that was leased later: it is the lease that protects it now. */
+/** Claimed an id that was leased later, so the lease protects its code now. */
 export const overtaken = sampleLink('early01', {
   origin: 'custom',
   createdAt: start - 1,

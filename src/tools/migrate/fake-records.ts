@@ -1,4 +1,4 @@
-/** What every engine has to give for the installation of fake-contents.ts, to the letter. */
+/** The records that every engine must return for the installation of fake-contents.ts, exactly. */
 import { compositeKey } from '../../base/transfer.ts';
 import { claimKey, type LinkCopy, linkCopy, markKey, secretName } from '../../links/transfer.ts';
 import { formerTables } from '../../stores/former-tables.ts';
@@ -29,7 +29,7 @@ const rotatedKey = {
 
 const at = plain.createdAt;
 
-/** By their keys; of the audit log the actions, in order. */
+/** By key; for the audit log, the actions in order. */
 export const expectedRecords: Readonly<Record<Exclude<keyof Transfers, 'records'>, Record<string, unknown>>> =
   {
     installation: { [secretName]: { name: secretName, value: made.secretHex } },
@@ -51,7 +51,7 @@ export const expectedRecords: Readonly<Record<Exclude<keyof Transfers, 'records'
 const review = { openedAt: at + 69, heldFrom: null, appeal: null, appeals: 0, decidedAt: null };
 const report = { code: plain.code, category: 'spam', text: 'It is spam.', at: at + 69 };
 
-/** As moderation shows them. */
+/** The reviews as moderation shows them. */
 export const expectedReviews = [
   { ...review, code: held.code, openedAt: at + 7, score: 70, heldFrom: 'active', reporters: 0 },
   { ...review, code: plain.code, score: 50, reporters: 2 },
@@ -61,7 +61,7 @@ export const expectedReports = [
   { ...report, text: null, at: at + 71, times: 1 },
 ];
 
-/** Of accounts, by kind and key. */
+/** The records of accounts, by kind and key. */
 export const expectedAccountRecords: Readonly<Record<string, unknown>> = {
   '["account","acc_1"]': { account: made.admin, sessionEpoch: 0 },
   '["account","acc_2"]': { account: made.member, sessionEpoch: 0 },

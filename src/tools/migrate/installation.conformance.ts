@@ -68,7 +68,7 @@ export function installationConformance(name: string, makePlace: () => Promise<P
     };
 
     describe('as a source', () => {
-      test('gives all that the stores were given, the same on every engine', async () => {
+      test('returns everything that was stored, the same on every engine', async () => {
         await expectAll(await filledSource());
       });
 
@@ -100,12 +100,12 @@ export function installationConformance(name: string, makePlace: () => Promise<P
     });
 
     describe('as a target', () => {
-      test('has what it was given, once, however often it is given', async () => {
+      test('stores each record once, however often it is written', async () => {
         const target = await copied();
         await expectAll(target);
         for (const part of partsInOrder(target.transfers)) await part.write(await all(part));
         await expectAll(target);
-        // As after a kill: another process continues with the same.
+        // As after a kill: another process continues with the same records.
         const again = await other.openTarget();
         for (const part of partsInOrder(again.transfers)) await part.write(await all(part));
         await expectAll(again);
@@ -113,7 +113,7 @@ export function installationConformance(name: string, makePlace: () => Promise<P
 
       servingConformance(() => ({ copied, openStores: () => other.openStores() }));
 
-      test('takes a newer record in the place of the older, by every index', async () => {
+      test('replaces an older record with a newer one, in every index', async () => {
         const { transfers } = await copied();
         const edited: LinkCopy = {
           ...linkCopy({ ...made.plain, tags: ['green'], longUrl: 'https://example.org/', version: 2 }, true),
@@ -191,7 +191,7 @@ export function installationConformance(name: string, makePlace: () => Promise<P
         expect(await links.spans(made.codeLength)).toEqual([{ first: 0, mark: 9_000_000 }]);
       });
 
-      test('lists links by their creation, in whatever order they came', async () => {
+      test('lists links by their creation, in whatever order they were written', async () => {
         const { transfers } = await other.openTarget();
         // More of one millisecond than a page has, and out of order.
         const sameMoment = Array.from({ length: 1_200 }, (_, n) =>
@@ -218,7 +218,7 @@ export function installationConformance(name: string, makePlace: () => Promise<P
         expect(seen.slice(0, 50)).toEqual(apart.toReversed().map(({ code }) => code));
       });
 
-      test('keeps notes of progress, for the latest runner alone', async () => {
+      test('saves progress only for the latest runner', async () => {
         const first = await other.openTarget();
         expect(await first.notes.load()).toBeUndefined();
         await first.notes.take('one', 'begun');

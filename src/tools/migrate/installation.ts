@@ -13,7 +13,7 @@ export interface Installation {
   readonly name: string;
   readonly transfers: Transfers;
   readonly notes: ProgressNotes;
-  /** What an earlier version kept elsewhere and has to be a record by now, where it is not the usual. */
+  /** The tables of an earlier version that must have been imported; `formerTables` by default. */
   readonly imports?: readonly string[];
   close(): Promise<void>;
 }
@@ -37,7 +37,6 @@ export class MigrationRefused extends Error {
  * An installation in memory: it stands in for a missing target in a dry run, and for both sides in the tests of the
  * migration itself.
  */
-
 export function memoryInstallation(name: string): Installation {
   let saved: { runner: string; text: string } | undefined;
   const transfers = {
@@ -69,7 +68,7 @@ export function memoryInstallation(name: string): Installation {
   };
 }
 
-/** As on every engine, append-only records stay. */
+/** Append-only records stay, as on every engine. */
 function recordsTransfer(): Transfer {
   const records = memoryTransfer('records');
   return { ...records, isRemovable: key => columnsOf(key)[0] !== 'audit' };

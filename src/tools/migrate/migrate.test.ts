@@ -60,7 +60,7 @@ async function contents({ transfers }: Installation): Promise<string[]> {
   return texts.sort();
 }
 
-/** The same installation, of which something else happens on every call of one method. */
+/** The same installation, but `onCall` runs before every call of one method of a part. */
 function intercepted(
   installation: Installation,
   part: keyof Transfers,
@@ -104,7 +104,7 @@ describe('a migration', () => {
     expect(await contents(target)).toEqual(await contents(source));
   });
 
-  test('copies what was created, changed and removed since', async () => {
+  test('copies the links that were created, changed and removed since', async () => {
     await run();
     await source.transfers.links.write([
       linkRecord('new'),
@@ -135,7 +135,7 @@ describe('a migration', () => {
     expect(lookedUp).toBeLessThan(20);
   });
 
-  test('does not look for what does not belong there in a target that has no more than the source', async () => {
+  test('does not look for foreign records in a target that has no more than the source', async () => {
     await run();
     await source.transfers.links.write([linkRecord('later')]);
     const { links } = target.transfers;
@@ -208,7 +208,7 @@ describe('a migration', () => {
     expect(lines).toContain('Going on from memory one to memory two.');
   });
 
-  test('sets the marks beyond what a source in use may still lease, but not beyond the code space', async () => {
+  test('sets the marks beyond the ids that a source in use may still lease, but not beyond the code space', async () => {
     const six = { length: 6, first: 0 };
     const seven = { length: 7, first: 0 };
     await source.transfers.marks.write([{ key: markKey(six), value: { ...six, mark: 62 ** 6 - 5 } }]);
@@ -223,7 +223,7 @@ describe('a migration', () => {
     expect(await marks()).toEqual([5_000 + markDistance, 62 ** 6]);
   });
 
-  test('leaves out answers that are no longer given', async () => {
+  test('leaves out idempotent answers that have expired', async () => {
     const clock = leapingClock(start + 25 * 60 * 60 * 1_000);
     expect(await run({ isFinal: true, clock })).toMatchObject({ kind: 'finished' });
     expect((await target.transfers.answers.page(undefined, 10)).records).toEqual([]);
@@ -282,7 +282,7 @@ describe('a migration', () => {
   });
 });
 
-describe('a migration is refused', () => {
+describe('a migration is rejected', () => {
   test('into its own source', async () => {
     await expect(run({ target: source })).rejects.toThrow('--from and --to are both memory one');
   });
@@ -347,7 +347,7 @@ describe('an engine', () => {
     expect(await run({ isFinal: true })).toMatchObject({ kind: 'finished' });
   });
 
-  test('that refuses a record makes the run name it', async () => {
+  test('that rejects a record makes the run name it', async () => {
     const { links } = target.transfers;
     const picky: Installation = {
       ...target,

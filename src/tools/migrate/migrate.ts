@@ -1,7 +1,7 @@
 /**
  * Migrates an installation from one store to another while the source keeps serving. Everything is copied once, then
- * rounds compare both sides and copy what has changed since, until little is left to do; a final round does the rest
- * when nothing writes to the source any more, and has to find both sides equal.
+ * rounds compare both sides and copy what has changed since, until little is left to do. A final round runs when nothing
+ * writes to the source any more; it copies the rest and must find both sides equal.
  *
  * Invariant: the target is marked finished only after a round that read both sides to the end and came
  * to the same counts and checksums.
@@ -42,7 +42,7 @@ export type Migrated =
 export const markDistance = 10_000_000;
 
 const followingRoundsMax = 10;
-/** The final round copies this few very quickly. */
+/** So few that the final round copies them very quickly. */
 const fewDifferences = 1_000;
 const finalRoundsMax = 3;
 
@@ -69,14 +69,14 @@ export async function migrate(options: MigrateOptions): Promise<Migrated> {
 class Migration {
   readonly #options: MigrateOptions;
   readonly #runner: string;
-  readonly #steady: RetryPolicy;
+  readonly #retry: RetryPolicy;
   readonly #reporter: ProgressReporter;
   #progress: Progress;
 
   constructor(options: MigrateOptions, progress: Progress) {
     this.#options = options;
     this.#runner = options.random.bytes(16).toHex();
-    this.#steady = new RetryPolicy(options.clock, options.recordsPerS);
+    this.#retry = new RetryPolicy(options.clock, options.recordsPerS);
     this.#reporter = new ProgressReporter(options.clock, options.tell);
     this.#progress = progress;
   }
@@ -86,7 +86,7 @@ class Migration {
     for (const part of this.#parts()) {
       let records = 0;
       const counted = { ...part, target: { ...part.target, write: async () => {} } };
-      await copyAll(counted, undefined, this.#steady, async count => {
+      await copyAll(counted, undefined, this.#retry, async count => {
         records += count;
         await this.#afterPage(part, count);
       });
@@ -101,10 +101,10 @@ class Migration {
     const { target, tell, source } = this.#options;
     const isResumed = this.#progress.part !== undefined || this.#progress.phase !== 'copying';
     tell(`${isResumed ? 'Going on' : 'Copying'} from ${source.name} to ${target.name}.`);
-    await this.#steady.run(() => target.notes.take(this.#runner, JSON.stringify(this.#progress)));
+    await this.#retry.run(() => target.notes.take(this.#runner, JSON.stringify(this.#progress)));
   }
 
-  /** Everything once, from where an earlier run was interrupted. */
+  /** Copies everything once, from where an earlier run was interrupted. */
   async copy(): Promise<void> {
     if (this.#progress.phase !== 'copying') return;
     const parts = this.#parts();
@@ -116,7 +116,7 @@ class Migration {
       if (index < first) continue;
       const start = index === first ? this.#progress.cursor : undefined;
       let copied = 0;
-      await copyAll(part, start, this.#steady, async (records, next) => {
+      await copyAll(part, start, this.#retry, async (records, next) => {
         await this.#save(next === undefined ? this.#before(parts[index + 1]) : this.#before(part, next));
         copied += records;
         await this.#afterPage(part, records);
@@ -125,7 +125,7 @@ class Migration {
     }
   }
 
-  /** Rounds until few differences are left, or no fewer than the source makes during a round. */
+  /** Runs rounds until few differences are left, or no fewer than the source makes during a round. */
   async follow(): Promise<Migrated> {
     let before = Number.POSITIVE_INFINITY;
     let differences = 0;
@@ -155,7 +155,7 @@ class Migration {
   }
 
   async #compare(round: number): Promise<Comparison[]> {
-    const comparisons = await compareParts(this.#parts(), this.#steady, async (part, records) => {
+    const comparisons = await compareParts(this.#parts(), this.#retry, async (part, records) => {
       await this.#requireTurn();
       await this.#afterPage(part, records);
     });
@@ -199,12 +199,12 @@ class Migration {
 
   async #afterPage(part: Part, records: number): Promise<void> {
     this.#reporter.count(part.name, records);
-    await this.#steady.pace(records);
+    await this.#retry.pace(records);
   }
 
   async #save(progress: Progress): Promise<void> {
     const { notes } = this.#options.target;
-    if (!(await this.#steady.run(() => notes.save(this.#runner, JSON.stringify(progress))))) {
+    if (!(await this.#retry.run(() => notes.save(this.#runner, JSON.stringify(progress))))) {
       throw new MigrationRefused('another process has taken this migration over');
     }
     this.#progress = progress;
@@ -216,7 +216,7 @@ class Migration {
   }
 }
 
-/** A mark is only ever raised: the target's must be no lower than the source's, and somewhat higher meanwhile. */
+/** A mark is only ever raised: the target's must be at least `distance` above the source's. */
 function markPart(part: Part, distance: number): Part {
   const raised = (value: unknown): MarkCopy => {
     const { length, first, mark } = value as MarkCopy;

@@ -33,14 +33,14 @@ const recordKinds: readonly RecordKind<never>[] = [
   ...(accountKinds as readonly RecordKind<never>[]),
 ];
 
-/** `look` is a target that is only read: nothing is created where there is nothing. */
+/** `look` is a target that is only read, and not created if it does not exist. */
 export type Role = 'source' | 'target' | 'look';
 
 /** An engine that was reached, or will be by the first call. */
 interface Store {
   readonly name: string;
   readonly migrations: readonly { readonly component: string; readonly steps: readonly unknown[] }[];
-  /** Of the tables, by component; undefined where Terse has never run. */
+  /** The schema versions, by component; undefined where Terse has never run. */
   versions(): Promise<ReadonlyMap<string, number> | undefined>;
   /** Creates whatever is missing. */
   prepare(): Promise<void>;

@@ -37,14 +37,14 @@ type OnPage = (records: number) => Promise<void>;
 export async function copyAll(
   part: Part,
   start: string | undefined,
-  steady: RetryPolicy,
+  retry: RetryPolicy,
   onPage: (records: number, next: string | undefined) => Promise<void>,
 ): Promise<void> {
   let cursor = start;
   do {
-    const page = await steady.run(() => part.source.page(cursor, pageRecordsMax));
+    const page = await retry.run(() => part.source.page(cursor, pageRecordsMax));
     const current = page.records.filter(({ value }) => part.isCurrent(value));
-    await write(part, current, steady);
+    await write(part, current, retry);
     await onPage(current.length, page.next);
     cursor = page.next;
   } while (cursor !== undefined);
@@ -53,18 +53,18 @@ export async function copyAll(
 export async function digestOf(
   part: Part,
   side: 'source' | 'target',
-  steady: RetryPolicy,
+  retry: RetryPolicy,
   onPage: OnPage,
 ): Promise<Digest> {
   const digest = new Digest();
-  for await (const records of pagesOf(part, side, steady, onPage)) {
+  for await (const records of pagesOf(part, side, retry, onPage)) {
     for (const record of records) digest.add(nameOf(part, record), canonicalText(record.value));
   }
   return digest;
 }
 
 /** How many records were written, and how many of those were not there before. */
-interface Brought {
+interface Written {
   readonly written: number;
   readonly added: number;
 }
@@ -73,19 +73,19 @@ interface Brought {
 async function bringUpToDate(
   part: Part,
   mayDiffer: (name: string) => boolean,
-  steady: RetryPolicy,
+  retry: RetryPolicy,
   onPage: OnPage,
-): Promise<Brought> {
+): Promise<Written> {
   let [written, added] = [0, 0];
-  for await (const records of suspectsOf(part, 'source', mayDiffer, steady, onPage)) {
-    const there = await lookUp(part.target, records, steady);
+  for await (const records of suspectsOf(part, 'source', mayDiffer, retry, onPage)) {
+    const there = await lookUp(part.target, records, retry);
     const differing = records.flatMap(({ key, value }) => {
       const before = there.get(key);
       if (before === undefined) return { key, value };
       const isEnough = part.suffices?.(value, before) ?? canonicalText(value) === canonicalText(before);
       return isEnough ? [] : { key, value, before };
     });
-    await write(part, differing, steady);
+    await write(part, differing, retry);
     written += differing.length;
     added += differing.filter(record => !('before' in record)).length;
   }
@@ -96,18 +96,18 @@ async function bringUpToDate(
 async function removeForeign(
   part: Part,
   mayDiffer: (name: string) => boolean,
-  steady: RetryPolicy,
+  retry: RetryPolicy,
   onPage: OnPage,
 ): Promise<number> {
   const { source, target } = part;
   if (target.remove === undefined) return 0;
   let removed = 0;
-  for await (const records of suspectsOf(part, 'target', mayDiffer, steady, onPage)) {
-    const there = await lookUp(source, records, steady);
+  for await (const records of suspectsOf(part, 'target', mayDiffer, retry, onPage)) {
+    const there = await lookUp(source, records, retry);
     const foreign = records
       .map(({ key }) => key)
       .filter(key => !there.has(key) && (target.isRemovable?.(key) ?? true));
-    if (foreign.length > 0) await steady.run(() => target.remove!(foreign));
+    if (foreign.length > 0) await retry.run(() => target.remove!(foreign));
     removed += foreign.length;
   }
   return removed;
@@ -122,11 +122,11 @@ async function* suspectsOf(
   part: Part,
   side: 'source' | 'target',
   mayDiffer: (name: string) => boolean,
-  steady: RetryPolicy,
+  retry: RetryPolicy,
   onPage: OnPage,
 ): AsyncGenerator<TransferRecord[]> {
   let gathered: TransferRecord[] = [];
-  for await (const records of pagesOf(part, side, steady, onPage)) {
+  for await (const records of pagesOf(part, side, retry, onPage)) {
     gathered.push(...records.filter(record => mayDiffer(nameOf(part, record))));
     if (gathered.length < pageRecordsMax) continue;
     yield gathered;
@@ -138,12 +138,12 @@ async function* suspectsOf(
 async function* pagesOf(
   part: Part,
   side: 'source' | 'target',
-  steady: RetryPolicy,
+  retry: RetryPolicy,
   onPage: OnPage,
 ): AsyncGenerator<TransferRecord[]> {
   let cursor: string | undefined;
   do {
-    const page = await steady.run(() => part[side].page(cursor, pageRecordsMax));
+    const page = await retry.run(() => part[side].page(cursor, pageRecordsMax));
     yield page.records.filter(({ value }) => part.isCurrent(value) && !part.mayVanish?.(value));
     await onPage(page.records.length);
     cursor = page.next;
@@ -153,16 +153,16 @@ async function* pagesOf(
 async function lookUp(
   transfer: Transfer,
   records: readonly TransferRecord[],
-  steady: RetryPolicy,
+  retry: RetryPolicy,
 ): Promise<Map<string, unknown>> {
-  const found = await steady.run(() => transfer.read(records.map(({ key }) => key)));
+  const found = await retry.run(() => transfer.read(records.map(({ key }) => key)));
   return new Map(found.map(({ key, value }) => [key, value]));
 }
 
-async function write(part: Part, records: readonly TransferRecord[], steady: RetryPolicy): Promise<void> {
+async function write(part: Part, records: readonly TransferRecord[], retry: RetryPolicy): Promise<void> {
   if (records.length === 0) return;
   const outgoing = records.map(record => ({ ...record, value: part.outgoing(record.value) }));
-  await steady.write(part.name, outgoing, each => part.target.write(each));
+  await retry.write(part.name, outgoing, each => part.target.write(each));
 }
 
 /**
@@ -170,7 +170,7 @@ async function write(part: Part, records: readonly TransferRecord[], steady: Ret
  * the target, and then records that the source lacks are removed from the target.
  */
 
-/** What a round found and did in one part. */
+/** The result of a round for one part. */
 export interface Comparison {
   readonly part: string;
   readonly source: Checksum;
@@ -181,18 +181,18 @@ export interface Comparison {
   readonly isEqual: boolean;
 }
 
-interface Sums extends Brought {
+interface Sums extends Written {
   readonly source: Digest;
   readonly target: Digest;
 }
 
 export async function compareParts(
   parts: readonly Part[],
-  steady: RetryPolicy,
+  retry: RetryPolicy,
   onPage: (part: Part, records: number) => Promise<void>,
 ): Promise<Comparison[]> {
   const sums = new Map<Part, Sums>();
-  for (const part of parts) sums.set(part, await addUpAndBring(part, steady, n => onPage(part, n)));
+  for (const part of parts) sums.set(part, await compareAndUpdate(part, retry, n => onPage(part, n)));
   const comparisons: Comparison[] = [];
   // Backwards, because dependent records are removed first.
   for (const part of parts.toReversed()) {
@@ -206,7 +206,7 @@ export async function compareParts(
         : await removeForeign(
             part,
             name => source.differsAt(name, target),
-            steady,
+            retry,
             n => onPage(part, n),
           );
     const isEqual = isSame || (part.suffices !== undefined && written === 0 && removed === 0);
@@ -223,14 +223,14 @@ export async function compareParts(
   return comparisons;
 }
 
-async function addUpAndBring(
+async function compareAndUpdate(
   part: Part,
-  steady: RetryPolicy,
+  retry: RetryPolicy,
   onPage: (records: number) => Promise<void>,
 ): Promise<Sums> {
-  const source = await digestOf(part, 'source', steady, onPage);
-  const target = await digestOf(part, 'target', steady, onPage);
+  const source = await digestOf(part, 'source', retry, onPage);
+  const target = await digestOf(part, 'target', retry, onPage);
   if (source.equals(target)) return { source, target, written: 0, added: 0 };
-  const brought = await bringUpToDate(part, name => source.differsAt(name, target), steady, onPage);
-  return { source, target, ...brought };
+  const update = await bringUpToDate(part, name => source.differsAt(name, target), retry, onPage);
+  return { source, target, ...update };
 }

@@ -17,7 +17,7 @@ import type { Installation } from './installation.ts';
 export interface ServedTarget {
   /** A target with all that is in a filled source. */
   readonly copied: () => Promise<Installation>;
-  /** What a server has of the same target. */
+  /** Opens the same target as a server does. */
   readonly openStores: () => Promise<Stores>;
 }
 

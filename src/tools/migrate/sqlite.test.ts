@@ -36,7 +36,7 @@ installationConformance('sqlite', async () => {
   };
 });
 
-test('a source of another version is refused, and one that is not there is not made', async () => {
+test('a source of another version is rejected, and one that does not exist is not created', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'terse-side-'));
   await expect(openInstallation(`sqlite:${folder}`, 'source')).rejects.toThrow('no Terse installation');
   await (await openInstallation(`sqlite:${folder}`, 'look')).close();

@@ -43,7 +43,7 @@ function accessible({ React }) {
   };
 }
 
-/** The reference above it has moved the row that the address names. */
+/** Scrolls to the row again, because drawing the reference above has moved it. */
 function showProblem() {
   if (location.hash.startsWith('#problem')) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }

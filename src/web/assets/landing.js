@@ -114,7 +114,7 @@ function showResult(link) {
   result.hidden = false;
   result.focus();
   showQrCode(link);
-  // At once, while the browser still takes it for the user's wish; a link that is held is not handed on unasked.
+  // Started at once, because browsers allow copying only shortly after a click; a held link is not copied.
   if (note === '') copyShortLink({ isAsked: false });
 }
 

@@ -1,29 +1,29 @@
-/** What axe objects to on a page, as lines to read. */
+/** The violations that axe finds on a page, one readable line each. */
 import type { Page } from 'playwright-core';
 
 const axeSource = await Bun.file(import.meta.resolve('axe-core/axe.min.js').replace('file://', '')).text();
-/** Ends with the last animation that has an end: axe sees through what is still fading in. */
+/** Resolves when all finite animations have ended: axe misjudges elements that are still fading in. */
 const animationsEnd = `Promise.all(
   document.getAnimations()
     .filter(each => each.effect.getComputedTiming().endTime !== Infinity)
     .map(each => each.finished.catch(() => undefined)),
 )`;
-/** Those whose result the colour scheme can change; all other rules read the document, its styles and its layout. */
+/** The rules whose result depends on the colour scheme; all others read the document, its styles and its layout. */
 const colourRules = ['color-contrast', 'link-in-text-block'];
 
 interface AxeOptions {
   readonly rules?: readonly string[];
-  /** A selector of the parts to look at. Rules about the whole document apply only without it. */
+  /** A selector of the parts to check. Rules about the whole document apply only without it. */
   readonly within?: string | undefined;
 }
 
 interface BothSchemesOptions {
   readonly within?: string | undefined;
-  /** The same for what is looked at in the other scheme. */
+  /** The same for the check in the other colour scheme. */
   readonly coloursWithin?: string | undefined;
 }
 
-export async function axeObjections(page: Page, { rules, within }: AxeOptions = {}): Promise<string[]> {
+export async function axeViolations(page: Page, { rules, within }: AxeOptions = {}): Promise<string[]> {
   await page.evaluate(animationsEnd);
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axeSource);
   const options = { resultTypes: ['violations'], ...(rules !== undefined && { runOnly: rules }) };
@@ -39,20 +39,20 @@ export async function axeObjections(page: Page, { rules, within }: AxeOptions = 
 }
 
 /**
- * Of a page in light and in dark. All rules apply in the scheme that it is in, only those about colours in the other,
- * in which it stays: drawing everything again costs as much as many rules.
+ * The violations in light and in dark. All rules are checked in the current scheme, only those about colours in the
+ * other. The page then stays in the other scheme, because rendering it again costs as much as many rules.
  */
-export async function axeObjectionsInBothSchemes(
+export async function axeViolationsInBothSchemes(
   page: Page,
   options: BothSchemesOptions = {},
 ): Promise<string[]> {
   const { within, coloursWithin = within } = options;
-  const lines = await axeObjections(page, { within });
+  const lines = await axeViolations(page, { within });
   const isDark = await page.evaluate('matchMedia("(prefers-color-scheme: dark)").matches');
   const [before, after] = isDark ? (['dark', 'light'] as const) : (['light', 'dark'] as const);
   await page.emulateMedia({ colorScheme: after });
-  // Scripts are notified in the next frame.
+  // Scripts are notified of the change in the next frame.
   await page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))');
-  const others = await axeObjections(page, { rules: colourRules, within: coloursWithin });
+  const others = await axeViolations(page, { rules: colourRules, within: coloursWithin });
   return [...lines.map(line => `${before}: ${line}`), ...others.map(line => `${after}: ${line}`)];
 }

@@ -1,6 +1,6 @@
 /**
- * A real Chromium: the one on PATH, or the distribution's package unpacked into the cache folder. Where neither can
- * be had, browser tests are skipped by name, unless TERSE_TEST_REQUIRE names `chromium`.
+ * A real Chromium: the one on PATH, or the distribution's package unpacked into the cache folder. Where neither is
+ * available, browser tests are skipped by name, unless TERSE_TEST_REQUIRE names `chromium`.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const unpacked = 'usr/lib/chromium/chromium';
 
 export interface FoundChromium {
   readonly path: string | undefined;
-  /** Why there is none. */
+  /** Why there is no Chromium. */
   readonly reason: string;
 }
 

@@ -1,4 +1,4 @@
-/** A browser tab on the dashboard that remembers whatever a user's console would show in red. */
+/** A browser tab on the dashboard that records the errors of its console. */
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { english, type Texts } from '../../../src/web/dashboard/texts.ts';
 import { adminKey } from '../../kit/terse-process.ts';
@@ -6,28 +6,28 @@ import { adminKey } from '../../kit/terse-process.ts';
 export interface Tab {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** Errors in the console, uncaught ones, and what the content security policy refused. */
-  readonly complaints: string[];
-  /** Requests to anyone but the server. */
-  readonly foreign: string[];
+  /** Errors and warnings in the console, including uncaught errors and violations of the content security policy. */
+  readonly consoleErrors: string[];
+  /** Requests to other servers. */
+  readonly foreignRequests: string[];
 }
 
 export interface TabOptions {
   readonly theme?: 'light' | 'dark';
   readonly width?: number;
   readonly height?: number;
-  /** What the browser is set to. */
+  /** The language of the browser. */
   readonly locale?: string;
   /** Holds the browser's clock, for pictures that never change. */
   readonly nowMs?: number;
   /**
-   * Whether things move. Without it the browser asks for less motion, as some people's do: every frame of an animation is
-   * drawn by the CPU, which costs more than all else that a test does.
+   * Whether there are animations. Without it the browser prefers reduced motion: the CPU renders every frame of an
+   * animation, which costs more than everything else in a test.
    */
   readonly hasMotion?: boolean;
 }
 
-/** Whatever a test waits for is there long before this, also on a busy machine. */
+/** Longer than anything that a test waits for, also on a busy machine. */
 const waitMaxMs = 40_000;
 
 export async function openTab(browser: Browser, url: string, options: TabOptions = {}): Promise<Tab> {
@@ -43,18 +43,19 @@ export async function openTab(browser: Browser, url: string, options: TabOptions
   const page = await context.newPage();
   page.setDefaultTimeout(waitMaxMs);
   if (nowMs !== undefined) await page.clock.setFixedTime(nowMs);
-  const complaints: string[] = [];
-  const foreign: string[] = [];
+  const consoleErrors: string[] = [];
+  const foreignRequests: string[] = [];
   page.on('console', message => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+    if (message.type() === 'error' || message.type() === 'warning') consoleErrors.push(message.text());
   });
-  // A page that asks before it is left is left; otherwise the browser would stay.
+  // Accepts the question of a page that asks before it is left; otherwise the browser would stay.
   page.on('dialog', dialog => void dialog.accept());
-  page.on('pageerror', error => complaints.push(String(error)));
+  page.on('pageerror', error => consoleErrors.push(String(error)));
   page.on('request', request => {
-    if (!request.url().startsWith(url) && !request.url().startsWith('data:')) foreign.push(request.url());
+    if (!request.url().startsWith(url) && !request.url().startsWith('data:'))
+      foreignRequests.push(request.url());
   });
-  return { page, context, complaints, foreign };
+  return { page, context, consoleErrors, foreignRequests };
 }
 
 export async function signIn(

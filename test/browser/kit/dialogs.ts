@@ -8,7 +8,7 @@ type Open = (page: Page, words: Texts) => Promise<unknown>;
 export const press = (page: Page, name: string): Promise<void> =>
   page.getByRole('button', { name, exact: true }).first().click();
 
-/** From the menu of a row. */
+/** Opens a dialog from the menu of a row. */
 const choose =
   (more: (words: Texts) => string, item: (words: Texts) => string): Open =>
   async (page, words) => {

@@ -1,6 +1,6 @@
 /**
- * A Terse with very many links, one of which was followed in every minute of a year, and others, where that is asked for,
- * in the last month, as unevenly as links are.
+ * A Terse with very many links. One of them was followed in every minute of a year; others, on request, in the last
+ * month, with the usual uneven distribution.
  */
 import { callerOf } from '../../kit/client.ts';
 import { metricOf } from '../../kit/follow.ts';
@@ -12,7 +12,7 @@ export interface LargeTerse {
   readonly url: string;
   readonly links: number;
   readonly clicks: number;
-  /** The one of the others that was followed most. */
+  /** The most followed one of the others. */
   readonly popular: string | undefined;
   stop(): Promise<void>;
 }
@@ -21,18 +21,18 @@ export const busyAlias = 'busy-link';
 const dayMs = 24 * 60 * 60_000;
 /** Two a minute on average, so that hardly a minute of the day is empty. */
 const dailyClicks = 2 * 24 * 60;
-/** What one bulk call takes. */
+/** The maximum of one bulk call. */
 const bulkMax = 10_000;
 const spreadLinks = 1_000;
 const spreadDays = 30;
-/** So often in a row, two seconds apart, there are as many runs of clicks: grouping makes none and takes seconds. */
-const stillLooks = 10;
+/** Readings, two seconds apart, with the same number of runs: grouping does not change it and takes seconds. */
+const stableReadings = 10;
 
 export interface LargeTerseOptions {
   readonly links: number;
-  /** Of the busy link. */
+  /** Days of clicks of the busy link. */
   readonly days: number;
-  /** About so many more, on others. */
+  /** About how many clicks other links have. */
   readonly spreadClicks?: number;
 }
 
@@ -84,7 +84,7 @@ export async function startLargeTerse(options: LargeTerseOptions): Promise<Large
   };
 }
 
-/** A month of clicks came in seconds: they are merged and grouped first, as they would be after a month. */
+/** Waits until the clicks are merged and grouped, as a month of clicks would be that had not come within seconds. */
 async function merged(url: string): Promise<void> {
   let runs = 0;
   let same = 0;
@@ -95,7 +95,7 @@ async function merged(url: string): Promise<void> {
       const now = await metricOf(url, 'terse_stats_runs').catch(() => Number.NaN);
       same = now === runs ? same + 1 : 0;
       runs = now;
-      return same === stillLooks;
+      return same === stableReadings;
     },
     { everyMs: 2_000, maxMs: 10 * 60_000 },
   );

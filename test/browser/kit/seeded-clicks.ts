@@ -1,4 +1,4 @@
-/** Clicks of the past, logged and counted the way the server does it: with a day's rhythm and a weekend's. */
+/** Past clicks, logged and counted the way the server does it, with the rhythm of days and weekends. */
 
 import { join } from 'node:path';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -116,7 +116,7 @@ export async function seedClicks({
     nowMs = batch.at.at(-1)!;
     const span = isLogged ? await log.append(batch) : { partition: 'past', from: position, to: position + 1 };
     const entry = { ...span, producer: 'past', batch };
-    // The server beside it merges what was written before.
+    // The server that runs beside it may be merging clicks.
     await until('the lock of the warehouse', () =>
       warehouse.apply([entry]).then(
         () => true,

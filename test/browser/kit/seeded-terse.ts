@@ -1,4 +1,4 @@
-/** A Terse with a past: the story's links and a year of their clicks, at a moment that is held still. */
+/** A Terse with a history: the story's links and a year of their clicks, with a stopped clock. */
 import { systemClock } from '../../../src/base/clock.ts';
 import { type Call, callerOf } from '../../kit/client.ts';
 import { startTerseHere, type TerseHere } from '../../kit/terse-here.ts';
@@ -7,7 +7,7 @@ import { storyLinks, storyNowMs, suspects } from './story.ts';
 
 export interface SeededTerse {
   readonly terse: TerseHere;
-  /** By name, because cookies and short links are for it. */
+  /** With a host name, because cookies and short links belong to it. */
   readonly url: string;
   readonly call: Call;
   advance(byMs: number): void;
@@ -20,7 +20,7 @@ export async function startSeededTerse(env: Readonly<Record<string, string>> = {
   let nowMs = storyNowMs - 400 * dayMs;
   const terse = await startTerseHere({
     clock: { ...systemClock, now: () => nowMs },
-    // A browser takes the secure cookie of this name from localhost, too.
+    // A browser accepts the secure cookie with this prefix from localhost, too.
     env: { TERSE_BASE_URL: 'https://nord.example', TERSE_TRUSTED_PROXIES: '127.0.0.1/32', ...env },
   });
   const call = callerOf(terse.url);
@@ -76,7 +76,7 @@ export async function startSeededTerse(env: Readonly<Record<string, string>> = {
 
 const minuteMs = 60_000;
 
-/** What waits for a moderator, with reports; one entry of the blocklist. */
+/** Links that wait for a moderator, with reports, and one entry of the blocklist. */
 async function seedModeration(call: Call, setAgo: (agoMs: number) => void): Promise<void> {
   const strangers = ['10.0.0.1', '10.0.0.2', '10.0.0.3'];
   for (const { longUrl, agoMinutes, reports } of suspects) {

@@ -1,6 +1,6 @@
 /**
  * Pictures of a user interface have few colours: with a palette of 256 they are a third of the size and look the same.
- * Reads what the browser writes (8 bits per channel, RGB or RGBA, not interlaced) and writes indexed PNG.
+ * Reads the PNG that a browser writes (8 bits per channel, RGB or RGBA, not interlaced) and writes indexed PNG.
  */
 import { deflateSync, inflateSync } from 'node:zlib';
 

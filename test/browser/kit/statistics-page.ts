@@ -1,7 +1,7 @@
-/** What a statistics page shows, as numbers. */
+/** The numbers that a statistics page shows. */
 import type { Page } from 'playwright-core';
 
-/** Of the page as it is, once nothing is loading. */
+/** Waits until nothing is loading, then reads the page. */
 export async function statisticsShown(page: Page) {
   await page.locator('.stats[aria-busy=false] .figures').waitFor();
   await page.locator('.log[aria-busy=false]').waitFor();
@@ -13,7 +13,7 @@ export async function statisticsShown(page: Page) {
   };
 }
 
-/** By their names, such as Clicks. */
+/** The figures by name, such as Clicks. */
 async function figuresOf(page: Page): Promise<Record<string, number>> {
   const found = await page.locator('.figure').all();
   const entries = found.map(async figure => [
@@ -23,7 +23,7 @@ async function figuresOf(page: Page): Promise<Record<string, number>> {
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** By their dimensions: values with their clicks. */
+/** The lists by dimension: values with their clicks. */
 async function listsOf(page: Page): Promise<Record<string, [string, number][]>> {
   return page.evaluate(`Object.fromEntries(
     [...document.querySelectorAll('[data-dimension]')].map(card => [

@@ -1,4 +1,4 @@
-/** The links of a small company, which pictures and tests of the dashboard are made of. */
+/** The links of a small company, for pictures and tests of the dashboard. */
 export interface StoryLink {
   readonly alias: string;
   readonly longUrl: string;
@@ -57,7 +57,7 @@ export const storyLinks: readonly StoryLink[] = [
 /** The moment at which the pictures are taken; a Thursday afternoon. */
 export const storyNowMs = Date.UTC(2026, 9, 15, 14, 20);
 
-/** Links that strangers made and that moderators have to look at. */
+/** Links created without an account, for moderators to review. */
 export const suspects: readonly { longUrl: string; agoMinutes: number; reports: readonly string[] }[] = [
   {
     longUrl: 'https://paypa1-secure.example/login/verify?session=8f31',

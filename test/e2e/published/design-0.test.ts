@@ -6,7 +6,7 @@ import { startTerseHere } from '../../kit/terse-here.ts';
 import { adminKey } from '../../kit/terse-process.ts';
 import { expectPrinted, sendPrinted } from './exchange.ts';
 
-// Held still, so that neither a limit nor an expiry depends on how fast the tests run.
+// Stopped, so that neither a limit nor an expiry depends on how fast the tests run.
 const clock = new ManualClock(Date.now());
 const terse = await startTerseHere({ clock, env: { TERSE_LIMITS: 'default' } });
 const lenient = await startTerseHere({ clock, env: { TERSE_EXPIRED_STATUS: '404' } });
@@ -41,7 +41,7 @@ describe('POST /api/v1/urls', () => {
   });
 
   test.each(['javascript:alert(1)', 'data:text/html,x', 'ftp://example.com/a'])(
-    'refuses %s',
+    'rejects %s',
     async longUrl => {
       const body = JSON.stringify({ longUrl });
       const answer = await sendPrinted(terse.url, 'POST /api/v1/urls', { body });
@@ -49,7 +49,7 @@ describe('POST /api/v1/urls', () => {
     },
   );
 
-  test('is limited by the plan, and says when to come back', async () => {
+  test('is limited by the plan, and says when to retry', async () => {
     const call = callerOf(terse.url);
     const { id } = (await call('POST', '/api/v1/accounts', { body: { name: 'free', plan: 'free' } })).body;
     const { key } = (await call('POST', '/api/v1/keys', { body: { name: 'k', accountId: id } })).body;
@@ -76,7 +76,7 @@ describe('GET /abc123', () => {
     expect(answer.headers.get('cache-control')).not.toBeNull();
   });
 
-  test('of no link is 404 in JSON', async () => {
+  test('of a missing link is 404 in JSON', async () => {
     expect(await sendPrinted(terse.url, 'GET /nolink1')).toMatchObject({
       status: 404,
       body: { status: 404 },

@@ -24,7 +24,7 @@ test.each(['slug', 'custom_slug'])('a %s that is a route of ours is reserved, an
   expect(refused.body.detail).toContain('this slug is reserved');
 });
 
-test('a link can be permanent, led elsewhere, made to expire and deleted', async () => {
+test('a link can be permanent, get another destination and an expiry, and be deleted', async () => {
   const body = '{"url": "https://example.com/a", "redirect_type": 301}';
   const { short_code: code } = (await sendPrinted(terse.url, 'POST /shorten', { body })).body;
   expect((await sendPrinted(terse.url, `GET /${code}`)).status).toBe(301);

@@ -35,7 +35,7 @@ export function sendPrinted(
   });
 }
 
-/** Every field that is printed is there with a value of the printed type; a time has to be the same kind of text. */
+/** Every printed field must be there with a value of the printed type, and a time as a time. */
 export function expectPrinted(body: Readonly<Record<string, unknown>>, printed: object): void {
   for (const [name, example] of Object.entries(printed)) {
     expect(Object.keys(body)).toContain(name);

@@ -10,7 +10,7 @@ import {
   withScheme,
 } from './format.ts';
 
-test('numbers are whole until they are long', () => {
+test('numbers are shown in full below ten thousand', () => {
   expect([9_999, 12_345, 1_250_000].map(formatCompact)).toEqual(['9,999', '12.3K', '1.3M']);
   expect([0, 0.004, 0.5].map(formatPercent)).toEqual(['0%', '<1%', '50%']);
 });
@@ -23,13 +23,13 @@ test('times are relative to now, and a date when more than a month ago', () => {
   expect(formatAgo(Date.UTC(2025, 0, 2, 12), nowMs)).toBe('Jan 2, 2025');
 });
 
-test('a country is named only by a code that can be one', () => {
+test('only a possible country code gets the name of a country', () => {
   expect(countryName('DE')).toBe('Germany');
   expect(countryName('')).toBeUndefined();
   expect(countryName('<b>')).toBeUndefined();
 });
 
-test('languages have names, and hostile ones stay text', () => {
+test('languages have names, and hostile tags stay text', () => {
   expect(['de', 'pt-BR', 'de-12', '<b>', 'x', '(other)'].map(languageName)).toEqual([
     'German',
     'Brazilian Portuguese',
@@ -40,7 +40,7 @@ test('languages have names, and hostile ones stay text', () => {
   ]);
 });
 
-test('a host is shown without www, and what is no address as it is', () => {
+test('a host is shown without www, and a text that is no address unchanged', () => {
   expect(hostOf('https://www.example.com/x')).toBe('example.com');
   expect(hostOf('nonsense')).toBe('nonsense');
 });

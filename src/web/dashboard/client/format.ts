@@ -62,7 +62,7 @@ export const formatNumber = (value: number): string => plain().format(value);
 export const formatCompact = (value: number): string => (value < 10_000 ? plain : compact)().format(value);
 export const formatPercent = (share: number): string =>
   share > 0 && share < 0.01 ? `<${percent().format(0.01)}` : percent().format(share);
-/** In the zone of the browser, as whatever is no statistics. */
+/** In the browser's time zone: only statistics can be shown in another one. */
 export const formatDay = (time: string | number): string => formatIn('calendarDay', time, timeZone);
 export const formatMoment = (time: string | number): string => formatIn('moment', time, timeZone);
 
@@ -88,7 +88,7 @@ export function countryName(code: string): string | undefined {
   return regions().of(code);
 }
 
-/** What is not the tag of a language is shown as it is: for some, the runtime would throw. */
+/** Any other text is returned unchanged: for some texts, the runtime would throw. */
 export function languageName(tag: string): string {
   return /^[a-z]{2,3}(?:-[A-Z]{2})?$/.test(tag) ? (languages().of(tag) ?? tag) : tag;
 }

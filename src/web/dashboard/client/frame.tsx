@@ -193,7 +193,7 @@ function isAt(path: string, destination: string): boolean {
   return path === destination || (destination === '/links' && path.startsWith('/links/'));
 }
 
-/** Signing out, on the server and here. A session that has ended already is what was wanted. */
+/** Signs out, on the server and here. A session that has already ended is no error. */
 export async function leave(): Promise<void> {
   try {
     await finishRemovals();

@@ -5,12 +5,12 @@
 import { english, replaceTexts, type Texts } from '../texts.ts';
 import { createStore } from './state/store.ts';
 
-/** Each in its own words, so that it is found by those who need it. */
+/** Each is named in its own language, so that its speakers find it. */
 export const languages = { en: 'English', de: 'Deutsch' } as const;
 export type Language = keyof typeof languages;
 export const languageNames = Object.keys(languages) as readonly Language[];
 
-/** Drawing depends on it: whatever subscribes is drawn again in the new language. */
+/** Components that subscribe to it are rendered again in the new language. */
 export const language = createStore<Language>('en');
 
 const key = 'terse-language';
@@ -31,7 +31,7 @@ export function preferredLanguage(chosen: string | null, wanted: readonly string
   return wanted.map(tag => tag.split('-')[0]!.toLowerCase()).find(isLanguage) ?? 'en';
 }
 
-/** Before anything is drawn. A language that cannot be loaded is no reason to show nothing. */
+/** Called before anything is rendered. If a language cannot be loaded, the dashboard is in English. */
 export async function startLanguage(): Promise<void> {
   let chosen: string | null = null;
   try {

@@ -145,7 +145,7 @@ async function arrive(): Promise<void> {
 function PageAt({ account }: { readonly account: AccountView }) {
   const { path } = usePlace();
   const shown = useRef(path);
-  // A screen reader says where the user is now, and Tab goes on from there.
+  // Focuses the heading: a screen reader announces the page, and Tab continues from there.
   useEffect(() => {
     if (path === shown.current) return;
     shown.current = path;

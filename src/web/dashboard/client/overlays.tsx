@@ -24,7 +24,7 @@ export function Overlays({ role }: { readonly role: Role }) {
   const open = useStore(overlay);
   switch (open.kind) {
     case 'create':
-      // A new object is a new request: input typed for the last one must not stay.
+      // A new number is a new dialog: text typed into the last one must not stay.
       return <CreateDialog key={open.number} longUrl={open.longUrl} like={open.like} />;
     case 'import':
       return <ImportDialog key={open.number} text={open.text ?? ''} />;

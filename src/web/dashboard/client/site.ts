@@ -2,7 +2,7 @@
 import { isTimeZone } from '../../../base/zone.ts';
 import { createStore, useStore } from './state/store.ts';
 
-/** Tests of what needs no page have none. */
+/** Some tests run without a page. */
 const meta = (name: string): string =>
   globalThis.document?.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? '';
 
@@ -26,7 +26,7 @@ function themeChoice(): ThemeChoice {
 }
 
 const chosen = createStore<ThemeChoice | undefined>(undefined);
-/** Drawn again when another one is chosen. */
+/** Renders the component again when another theme is chosen. */
 export const useThemeChoice = (): ThemeChoice => useStore(chosen) ?? themeChoice();
 
 export function chooseTheme(choice: ThemeChoice): void {

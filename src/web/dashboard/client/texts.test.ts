@@ -24,7 +24,7 @@ function* flat(value: unknown, path = ''): Generator<[string, string]> {
       yield* flat(inner, path === '' ? name : `${path}.${name}`);
 }
 
-/** A text may take it for a number or for a word. */
+/** A sample that a text can use as a number or as a word. */
 const textual = (sample: number): unknown =>
   Object.assign(String(sample), { [Symbol.toPrimitive]: () => sample });
 
@@ -139,7 +139,7 @@ describe('the components', async () => {
     );
   });
 
-  test('read their texts while they draw: at the top of a file they would stay in the first language', () => {
+  test('read their texts while they render: at the top of a file they would stay in the first language', () => {
     const kept = files.flatMap(([name, text]) =>
       text
         .split('\n')

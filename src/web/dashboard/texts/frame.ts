@@ -1,6 +1,6 @@
 /**
- * What the texts of every language are made with, and the texts around the dashboard’s pages: signing in, navigation,
- * errors.
+ * The types and functions for texts of every language, and the texts around the dashboard’s pages: signing in,
+ * navigation, errors.
  */
 
 /** A translation has every text of the original, and functions take the same values. A missing text is a type error. */
@@ -20,7 +20,7 @@ interface Counting {
   readonly counted: (count: number, one: string, other: string) => string;
 }
 
-/** The rules of a language about numbers. Both of ours have two forms; one with more needs more words here. */
+/** The plural rules of a language. Both of ours have two forms; one with more needs more parameters here. */
 export function countingIn(locale: string): Counting {
   const rules = new Intl.PluralRules(locale);
   const numbers = new Intl.NumberFormat(locale);
@@ -58,7 +58,7 @@ export const frameTexts = {
     title: 'That did not work',
     unanswered:
       'The server did not answer, so it is not known whether the change was made. Check before you repeat it.',
-    unansweredOnce: 'The server did not answer. Send it again: nothing is made twice.',
+    unansweredOnce: 'The server did not answer. Send it again: nothing is created twice.',
     unknown: 'Something went wrong.',
     /** By the code of a problem: in English, the server’s own sentence says more. */
     byCode: {} as Words,
@@ -81,7 +81,7 @@ export const frameTexts = {
     email: 'E-mail address',
     password: 'Password',
     key: 'API key',
-    keyHelp: 'The first start of the server printed one. It stays on this server.',
+    keyHelp: 'The server printed one when it first started. It is sent to this server only.',
     submit: 'Sign in',
     foot: 'Short links that stay yours: editable, countable, killable.',
     forgot: 'Forgot your password?',
@@ -139,8 +139,8 @@ export const frameTexts = {
       ['⌘ V', 'Paste an address to shorten it'],
       ['⌘ K', 'Command palette'],
       ['/', 'Search'],
-      ['z', 'Undo what a message offers to undo'],
-      ['?', 'This sheet'],
+      ['z', 'Undo, while a message offers it'],
+      ['?', 'Keyboard shortcuts'],
     ],
     goTo: 'Go to',
     list: 'In the list of links',

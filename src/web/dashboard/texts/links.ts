@@ -36,7 +36,7 @@ export const linkTexts = {
       password: { label: 'Set a password', help: 'Then you do not need the API key to sign in.' },
       link: { label: 'Create a link', help: 'Paste a long web address anywhere.' },
       click: { label: 'See a click', help: 'Open your short link, or send it to someone.' },
-      invite: { label: 'Invite someone', help: 'Make an account and send its invitation.' },
+      invite: { label: 'Invite someone', help: 'Create an account and send its invitation.' },
     },
   },
   links: {
@@ -58,7 +58,7 @@ export const linkTexts = {
     count: (count: number) => counted(count, 'link', 'links'),
     countOf: (found: string, all: number) => `${found} of ${counted(all, 'link', 'links')}`,
     countNewest: (count: number) =>
-      `The newest ${counted(count, 'link', 'links')}; a search looks through all`,
+      `The newest ${counted(count, 'link', 'links')}; a search also finds older ones`,
     counting: (count: number) => `${counted(count, 'link', 'links')} so far…`,
     none: 'No links yet',
     noneText: 'Paste a long web address anywhere on this page, or press C.',
@@ -66,7 +66,7 @@ export const linkTexts = {
     older: 'Search further back',
     olderNote: 'Older links are found by code, title and destination; by tag with the filter.',
     noneFound: 'Nothing matches',
-    noneFoundText: 'No link has all of these words and filters.',
+    noneFoundText: 'No link matches all of these words and filters.',
     clearFilters: 'Clear search and filters',
     select: (code: string) => `Select ${code}`,
     copy: (code: string) => `Copy the short link ${code}`,

@@ -48,7 +48,7 @@ export const statsTexts = {
     overTime: 'Clicks over time',
     zoomHint: 'Drag across the chart to zoom in',
     filling: 'In progress',
-    chartEmpty: 'No clicks in this time',
+    chartEmpty: 'No clicks in this period',
     chartSummary: (buckets: number, peak: string, when: string) =>
       `Clicks in ${counted(buckets, 'interval', 'intervals')}; the peak is ${peak}, on ${when}`,
     clicksCount: (count: number) => `${counted(count, 'click', 'clicks')}`,
@@ -124,15 +124,15 @@ export const statsTexts = {
     search: 'Search',
     noMatch: 'Nothing matches',
     valuesTotal: (count: number) => `${counted(count, 'value', 'values')}`,
-    ownFilterLeftOut: 'Chosen values are marked; the filter on this list itself is left out here.',
+    ownFilterLeftOut: 'Selected values are marked; the filter on this list does not apply here.',
     more: 'Show more',
     done: 'Done',
     coveredFrom: (when: string) =>
-      `Only single clicks can be filtered, and they are kept since ${when}. Earlier clicks are missing in these numbers.`,
+      `Filters need single clicks, which are kept since ${when}. Earlier clicks are missing from these numbers.`,
     comparedFrom: (when: string) =>
-      `The compared period begins before ${when}, and earlier single clicks are no longer kept. It is not complete.`,
+      `The compared period is incomplete: single clicks from before ${when} are no longer kept.`,
     listsByDay: (when: string) =>
-      `Until ${when} the lists cover whole days in UTC, because an earlier version counted them so. They may add up to more than the chart.`,
+      `Until ${when} the lists cover whole days in UTC, because an earlier version counted them by day. They may add up to more than the chart.`,
   },
   live: {
     title: 'Live',
@@ -145,7 +145,7 @@ export const statsTexts = {
   },
   log: {
     title: 'Recent clicks',
-    none: 'No clicks in this time',
+    none: 'No clicks in this period',
     older: 'Show older clicks',
     time: 'Time',
     link: 'Link',

@@ -3,7 +3,7 @@ import { timeZone } from '../site.ts';
 import { request } from './request.ts';
 import type * as Api from './types.ts';
 
-/** A path of the API; what is filled in is encoded. */
+/** A path of the API; inserted values are encoded. */
 const api = (parts: TemplateStringsArray, ...ids: readonly string[]): string =>
   `/api/v1/${String.raw(parts, ...ids.map(encodeURIComponent))}`;
 
@@ -107,7 +107,7 @@ export const listLinks = ({
 export const readLink = (code: string, signal?: AbortSignal): Promise<Api.LinkView> =>
   request('GET', api`links/${code}`, { signal });
 
-/** The same key and fields again make no second link. */
+/** Repeating a call with the same key and fields creates no second link. */
 export const createLink = (fields: Api.LinkFields, idempotencyKey: string): Promise<Api.LinkView> =>
   request('POST', api`links`, { body: fields, idempotencyKey });
 
@@ -156,7 +156,7 @@ export const createLinks = (
     limitSignal,
   }).then(({ results }) => results);
 
-/** One result per code, in order, handed out call by call: those of earlier calls stand when a later one fails. */
+/** One result per code, in order, reported after each call: if one fails, the results of earlier calls are known. */
 export async function editLinks(
   codes: readonly string[],
   change: Api.LinkFields,
@@ -165,12 +165,12 @@ export async function editLinks(
   for (const some of inCalls(codes)) onResults(await inBulk('PATCH', { codes: some, change }));
 }
 
-/** As for edits. */
+/** Reports results as `editLinks` does. */
 export async function deleteLinks(codes: readonly string[], onResults: OnResults): Promise<void> {
   for (const some of inCalls(codes)) onResults(await inBulk('DELETE', { codes: some }));
 }
 
-/** All calls at once: a page that is closed does not live to see an answer. */
+/** Sends all calls at once, because a page that is being closed cannot wait for answers. */
 export function deleteLinksOnLeaving(codes: readonly string[]): void {
   for (const some of inCalls(codes))
     inBulk('DELETE', { codes: some }, { keepalive: true }).catch(() => undefined);
@@ -196,7 +196,7 @@ export const totalsMax = 100;
 
 const totalsDays = 7;
 
-/** With the clicks of each of the last seven days. */
+/** Includes the clicks of each of the last seven days. */
 export const readTotals = (codes: readonly string[]): Promise<readonly Api.LinkTotal[]> =>
   request<{ links: readonly Api.LinkTotal[] }>('GET', api`stats/links`, {
     query: { codes: codes.join(','), days: totalsDays, timeZone },

@@ -15,7 +15,7 @@ function server() {
   return asked;
 }
 
-test('an import that is stopped while a request is on its way neither waits for a limit nor sends again', async () => {
+test('an import that is stopped during a request neither waits for a limit nor sends again', async () => {
   const asked = server();
   const stop = new AbortController();
   const creating = createLinks([{ longUrl: 'https://a.example/' }], 'key', stop.signal).catch(
@@ -31,18 +31,18 @@ test('an import that is stopped while a request is on its way neither waits for 
 test.each([
   ['an answer that is cut off', new Response('{"shortCode": "a', { status: 201 })],
   ['a proxy that got none', new Response('Bad gateway', { status: 502 })],
-])('of a change, %s leaves open whether it was made', async (_name, response) => {
+])('to a change, %s leaves unknown whether it was made', async (_name, response) => {
   const asked = server();
   const creating = createLink({ longUrl: 'https://a.example/' }, 'the-key').catch(error => error);
   expect(asked[0]!.headers.get('Idempotency-Key')).toBe('the-key');
   asked[0]!.answer(response.clone());
-  expect((await creating).message).toContain('nothing is made twice');
+  expect((await creating).message).toContain('nothing is created twice');
   const editing = editLink('code', { title: 'New' }).catch(error => error);
   asked[1]!.answer(response);
   expect((await editing).message).toContain('it is not known whether the change was made');
 });
 
-test('signing in without an answer changes nothing, and says only that', async () => {
+test('signing in without an answer says only that the server cannot be reached', async () => {
   const asked = server();
   const entering = signIn({ key: 'a-key' }).catch(error => error);
   asked[0]!.answer(new Response('Bad gateway', { status: 502 }));

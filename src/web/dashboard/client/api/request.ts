@@ -20,7 +20,7 @@ interface RequestOptions {
   readonly limitSignal?: AbortSignal;
   /** For the sign-in request, which must not wait for a sign-in. */
   readonly waitsForSession?: boolean;
-  /** For what is not a GET and can be repeated without harm. */
+  /** For requests other than GET that are safe to repeat. */
   readonly isHarmless?: boolean;
   /** Lets the request outlive the page. */
   readonly keepalive?: boolean;
@@ -28,12 +28,12 @@ interface RequestOptions {
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** A page for everyone shows the same to everyone: its requests have a token at most, and never the session. */
+/** A public page shows everyone the same: its requests carry at most a token, never the session. */
 let strangersQuery: Query | undefined;
 export const askAsStranger = (query: Query): void => {
   strangersQuery = query;
 };
-/** Who may see the numbers, but not filter them. */
+/** Whether the viewer may see the numbers, but not filter them. */
 export const isStranger = (): boolean => strangersQuery !== undefined;
 
 /** Each attempt waits for a person or the network, so only a server that keeps rejecting reaches this. */
@@ -49,7 +49,7 @@ export async function request<Answer>(
   if (response.status === 204) return undefined as Answer;
   return response.json().catch(error => {
     if (isAbort(error)) throw error;
-    // An answer that was cut off, or that of something else than the server.
+    // The answer was cut off, or it came from something between us and the server.
     throw method === 'GET'
       ? new ApiProblem(response.status, 'unknown', texts.errors.unknown)
       : unanswered(options);
@@ -94,7 +94,7 @@ function pause(durationMs: number, signal: AbortSignal | undefined): Promise<voi
   });
 }
 
-/** Undefined when there was no answer, or only that of a proxy without a server. */
+/** Undefined without an answer, or when a proxy reports that the server does not answer. */
 async function attemptOnce(
   method: Method,
   path: string,
@@ -143,7 +143,7 @@ export class ApiProblem extends Error {
   }
 }
 
-/** The request may have been carried out nevertheless. */
+/** The error of a request that may have been carried out although no answer came. */
 function unanswered({ isHarmless = false, idempotencyKey }: RequestOptions): ApiProblem {
   const { unanswered: unknown, unansweredOnce } = texts.errors;
   const text = isHarmless ? texts.connection.down : idempotencyKey === undefined ? unknown : unansweredOnce;
@@ -182,7 +182,7 @@ const explainedCodes = new Set([
   'appeal_refused',
 ]);
 
-/** What the server says is wrong, in the language that is shown as far as we have words for it. */
+/** The message of a problem, in the language of the dashboard where we have a text for it. */
 export function messageOfProblem({ code, detail, title }: ProblemTexts): string {
   const known = texts.errors.byCode[code ?? ''];
   if (known === undefined) return detail ?? title ?? texts.errors.unknown;

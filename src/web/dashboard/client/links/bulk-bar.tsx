@@ -24,7 +24,7 @@ export function BulkBar({ links, shown, onSelected }: BulkBarProps) {
   const [isBusy, setBusy] = useState(false);
   const [isEditing, setEditing] = useState(false);
   const [done, setDone] = useState<number>();
-  /** What could not be changed stays selected, so that it can be tried again. */
+  /** Links that could not be changed stay selected, so that the user can try again. */
   const run = async (work: () => Promise<readonly LinkView[]>): Promise<void> => {
     setBusy(true);
     const changed = new Set((await work()).map(({ shortCode }) => shortCode));

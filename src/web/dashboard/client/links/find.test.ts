@@ -40,17 +40,17 @@ describe('finding links', () => {
     expect(find({ search: 'shop' })).toEqual(['spring', 'old']);
   });
 
-  test('of several words all must be there, wherever', () => {
+  test('a link must have all words, each in any of these places', () => {
     expect(find({ search: 'shop offer' })).toEqual(['spring']);
     expect(find({ search: 'shop talk' })).toEqual([]);
   });
 
-  test('filters narrow it down', () => {
+  test('filters narrow the result', () => {
     expect(find({ status: 'disabled' })).toEqual(['old']);
     expect(find({ tag: 'shop', status: 'active' })).toEqual(['spring']);
   });
 
-  test('every order is what its name says', () => {
+  test('every order sorts as its name says', () => {
     expect(find({ sort: 'newest' })).toEqual(['spring', 'talk', 'old']);
     expect(find({ sort: 'oldest' })).toEqual(['old', 'talk', 'spring']);
     expect(find({ sort: 'edited' })[0]).toBe('old');
@@ -58,7 +58,7 @@ describe('finding links', () => {
     expect(find({ sort: 'clicks' }, { talk: 9, old: 3 })).toEqual(['talk', 'old', 'spring']);
   });
 
-  test('the list that was given is left as it is', () => {
+  test('the given list is not changed', () => {
     find({ sort: 'oldest' });
     expect(codes(links)).toEqual(['spring', 'talk', 'old']);
   });

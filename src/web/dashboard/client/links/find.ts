@@ -14,7 +14,7 @@ export interface Finding {
 /** Lower-case text of each link, computed when links arrive or at the first search. */
 const haystacks = new WeakMap<LinkView, string>();
 
-/** Computed page by page, so that the first letter of a search does not pay for all. */
+/** Called for each page that arrives, so that the first letter of a search does not wait for all links. */
 export function prepareForSearch(links: readonly LinkView[]): void {
   for (const link of links) haystackOf(link);
 }

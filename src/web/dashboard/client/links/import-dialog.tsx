@@ -1,4 +1,4 @@
-/** Many links at once: paste or drop them, see what is wrong with which row, create them, see what became of each. */
+/** Many links at once: paste or drop them, see the problem of each row, create them, see the result of each row. */
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { systemRandom } from '../../../../base/random.ts';
 import { texts } from '../../texts.ts';
@@ -36,7 +36,7 @@ export function ImportDialog({ text: given }: { readonly text: string }) {
   const left = good.length - created.length;
   const [importId] = useState(() => systemRandom.bytes(16).join('.'));
 
-  /** Creates what is left: rows that failed, and rows that were not sent before it stopped. */
+  /** Creates the remaining links: rows that failed, and rows that were not sent before it stopped. */
   const run = async (): Promise<void> => {
     const abort = new AbortController();
     setStep({ kind: 'run', abort });
@@ -118,7 +118,7 @@ function Progress({ done, all }: { readonly done: number; readonly all: number }
 
 interface FooterProps {
   readonly step: Step;
-  /** Rows without a link that could have one, and those of them that the server rejected. */
+  /** Valid rows that have no link yet, and those of them that the server rejected. */
   readonly left: number;
   readonly failed: number;
   readonly hasText: boolean;
@@ -235,7 +235,7 @@ function PasteStep({
   );
 }
 
-/** Rows with a problem come first: they are why someone looks. */
+/** Rows with a problem come first, because users look for them. */
 function RowTable({ rows, results }: { readonly rows: readonly ImportRow[]; readonly results: Results }) {
   const sorted = useMemo(() => {
     const isFlawed = (row: ImportRow): number => (problemOf(row, results) === undefined ? 1 : 0);

@@ -19,7 +19,7 @@ export async function switchLinks(
 ): Promise<readonly LinkView[]> {
   const changed = await changeLinks(links, { status });
   if (changed.length === 0) return changed;
-  // What was as wanted before stays so.
+  // Links that already had this status keep it when the others are undone.
   const back = links.filter(link => link.status !== status && changed.some(isSame(link)));
   showUndo(texts.links.switched(changed.length, status), () => {
     void changeLinks(back, { status: status === 'active' ? 'disabled' : 'active' });
@@ -87,7 +87,7 @@ interface Removal {
   cancel: () => void;
 }
 
-/** What one account wanted to delete is not for another one to delete. */
+/** Drops pending deletions: another account that signs in must not carry them out. */
 export function forgetRemovals(): readonly LinkView[] {
   const going = [...pending].flatMap(({ links, cancel }) => {
     cancel();
@@ -116,7 +116,7 @@ addEventListener('pagehide', () => {
 
 /**
  * Deleting with undo. On the server, deleting is final, so a link is disabled at once, which stops it for visitors, and
- * deleted when its message goes, or when the page is closed. Resolves to the links that are going.
+ * deleted when its message disappears, or when the page is closed. Resolves to the links that will be deleted.
  */
 export async function removeLinks(links: readonly LinkView[]): Promise<readonly LinkView[]> {
   takeLinks(codesOf(links));
@@ -134,7 +134,7 @@ export async function removeLinks(links: readonly LinkView[]): Promise<readonly 
   );
   const failed = active.filter(({ shortCode }) => !disabled.has(shortCode));
   putLinks(failed);
-  // As the server has them now.
+  // Their current versions on the server.
   const going = links
     .filter(link => !failed.includes(link))
     .map(link => disabled.get(link.shortCode) ?? link);
@@ -163,7 +163,7 @@ export async function removeLinks(links: readonly LinkView[]): Promise<readonly 
 const isGone = (result: BulkResult | undefined): boolean =>
   result !== undefined && [204, 404, 410].includes(result.status);
 
-/** Those that stay are shown again, as they were before this call. */
+/** Links that could not be deleted are shown again, as they were before this call. */
 async function deleteAll(links: readonly LinkView[]): Promise<void> {
   const results = await withToasts(onResults => deleteLinks(codesOf(links), onResults));
   if (results !== undefined) putLinks(links.filter((_, place) => !isGone(results[place])));

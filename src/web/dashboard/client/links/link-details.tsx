@@ -1,4 +1,4 @@
-/** What is shown of a link on several pages: its state, its facts, its destination, the appeal of its owner. */
+/** The parts of a link that several pages show: its state, its facts, its destination, the appeal of its owner. */
 import { useState } from 'preact/hooks';
 import { browserClock } from '../../../../base/clock.ts';
 import { texts } from '../../texts.ts';
@@ -46,7 +46,7 @@ function healthText({ checkedAt, failingSince, httpStatus, reason }: LinkHealth)
 
 export const isPast = (time: string): boolean => Date.parse(time) <= browserClock.now();
 
-/** In the tense that the time asks for. */
+/** “expires …” or “expired …”. */
 export const expiryText = (expiresAt: string): string =>
   isPast(expiresAt) ? texts.links.expired(formatAgo(expiresAt)) : texts.links.expires(formatAgo(expiresAt));
 

@@ -91,20 +91,20 @@ function CreateForm({
   readonly like: LinkView | undefined;
   readonly onMade: (made: Made) => void;
 }) {
-  // A pasted address or a duplicate is a new beginning.
+  // A pasted address or a duplicate does not restore a draft.
   const { draft, isRestored, isChanged, change, startOver, drop } = useDraft(
     createKey,
     () => (like === undefined ? newDraft(longUrl) : { ...draftOf(like), alias: '' }),
     longUrl === '' && like === undefined,
   );
-  // The same draft again is the same request, which makes no second link if the first attempt did get through.
+  // Sending the same draft again repeats the request, so it creates no second link if the first attempt succeeded.
   const attempt = useMemo(
     () => ({ fields: fieldsOf(draft), key: systemRandom.bytes(16).join('.') }),
     [JSON.stringify(draft)],
   );
   const submit = async (): Promise<void> => {
     const creating = createLink(attempt.fields, attempt.key);
-    // At once, while the browser still takes it for the user's wish.
+    // Started at once, because browsers allow copying only shortly after a click.
     const copying = copyText(creating.then(copyable));
     const link = await creating;
     drop();
@@ -134,7 +134,7 @@ function CreateForm({
   );
 }
 
-/** A link that was held at its creation is not handed to anyone unasked. */
+/** A link that was held when it was created is not copied automatically. */
 async function copyable({ status, shortUrl }: LinkView): Promise<string> {
   if (status !== 'active') throw new Error(texts.status[status]);
   return shortUrl;

@@ -15,14 +15,14 @@ interface LinkFieldsProps {
   readonly problems: Readonly<Record<string, string>>;
 }
 
-/** Those that show what the server says about them. */
+/** The fields that show the server's error about them. */
 export const fieldsWithProblems = ['longUrl', 'customAlias', 'title', 'tags', 'expiresAt', 'maxClicks'];
 
 const redirectTypes = ['302', '301', '307', '308'] as const;
 
 export function LinkFieldset({ draft, onDraft, isNew, problems }: LinkFieldsProps) {
   const set = (change: Partial<LinkDraft>): void => onDraft({ ...draft, ...change });
-  // Of the address that the form began with: nothing opens while an address is typed.
+  // Only for the initial address, so that the section does not open while an address is typed.
   const [hasUtm] = useState(/[?&]utm_/.test(draft.longUrl));
   return (
     <div class="form">
@@ -132,7 +132,7 @@ function Disclosure({
   readonly children: ComponentChildren;
 }) {
   const details = useRef<HTMLDetailsElement>(null);
-  // Opened only: a section must not collapse while the user empties a field, and opens again for a problem in it.
+  // Only opened, never closed: a section must not collapse while the user empties a field, and must open for a problem.
   useLayoutEffect(() => {
     if (isOpen && details.current !== null) details.current.open = true;
   }, [isOpen]);

@@ -55,14 +55,14 @@ describe('the form of a link', () => {
 
 describe('an expiry', () => {
   const nowMs = Date.UTC(2026, 0, 1);
-  test('is never, a while from now, or a moment of one’s own', () => {
+  test('is never, a preset, or a custom time', () => {
     expect(expiryOf('never', '', nowMs)).toBeNull();
     expect(expiryOf('week', '', nowMs)).toBe('2026-01-08T00:00:00.000Z');
     expect(Date.parse(expiryOf('custom', '2027-02-03T04:05', nowMs)!)).toBe(
       new Date(2027, 1, 3, 4, 5).getTime(),
     );
   });
-  test('that is not complete is none yet, and never the wish to have none', () => {
+  test('that is incomplete is undefined, which does not mean never', () => {
     expect(expiryOf('custom', '', nowMs)).toBeUndefined();
     const draft = { ...draftOf(link), expiryMoment: '' };
     expect(lacksMoment(draft)).toBe(true);
@@ -85,7 +85,7 @@ describe('a draft that was kept', () => {
     globalThis.sessionStorage = before;
   });
 
-  test('has what the person changed, on top of what others have changed since', () => {
+  test('has the user’s changes, on top of what others have changed since', () => {
     const start = draftOf(link);
     keepDraft('edit', { ...start, title: 'Mine' }, start);
     const now = { ...link, longUrl: 'https://example.com/moved', tags: ['theirs'] };
@@ -103,7 +103,7 @@ describe('campaign parameters', () => {
     expect(readUtm(address).source).toBe('news letter');
     expect(withUtm(address, 'source', '')).toBe('https://example.com/?a=1#end');
   });
-  test('leave alone what is no address yet', () => {
+  test('do not change a text that is no address yet', () => {
     expect(withUtm('exam', 'source', 'x')).toBe('exam');
   });
 });

@@ -107,7 +107,7 @@ export function changesOf(draft: LinkDraft, link: LinkView): LinkFields {
   return Object.fromEntries(changed) as LinkFields;
 }
 
-/** Whether a custom time is chosen that is none yet. */
+/** Whether a custom time is chosen but incomplete. */
 export const lacksMoment = ({ expiry, expiryMoment }: LinkDraft): boolean =>
   expiryOf(expiry, expiryMoment, browserClock.now()) === undefined;
 
@@ -144,10 +144,10 @@ export function withUtm(address: string, name: UtmName, value: string): string {
 }
 
 const draftPrefix = 'terse-draft ';
-/** A tab may be reloaded between two accounts. */
+/** Includes the account, because another one may sign in and reload the tab. */
 const nameOf = (key: string): string => `${draftPrefix}${accountIdIn(session.get()) ?? ''} ${key}`;
 
-/** What is different in the draft of before. The rest is as it is now: someone else may have changed it meanwhile. */
+/** Applies only the changes of the stored draft: someone else may have changed the other fields meanwhile. */
 export function readDraft(key: string, start: LinkDraft): LinkDraft | undefined {
   const text = sessionStorage.getItem(nameOf(key));
   if (text === null) return undefined;
@@ -158,7 +158,7 @@ export function readDraft(key: string, start: LinkDraft): LinkDraft | undefined 
   }
 }
 
-/** Only what the person changed is kept. */
+/** Stores only the fields that the user changed. */
 export function keepDraft(key: string, draft: LinkDraft, start: LinkDraft): void {
   const before = start as unknown as Record<string, unknown>;
   const changed = Object.entries(draft).filter(
@@ -171,7 +171,7 @@ export function keepDraft(key: string, draft: LinkDraft, start: LinkDraft): void
   try {
     sessionStorage.setItem(nameOf(key), JSON.stringify(Object.fromEntries(changed)));
   } catch {
-    // A browser without room keeps the form as it is, but not beyond it.
+    // The storage is full: the draft is lost with the form.
   }
 }
 

@@ -122,7 +122,7 @@ export function TagsField({
         <div
           class="contents"
           onFocusOut={event => {
-            // A suggestion takes the place of what was typed.
+            // Not when the focus moves to a suggestion, which will replace the typed text.
             if (!event.currentTarget.contains(event.relatedTarget as Node | null)) add(typed);
           }}
         >

@@ -1,4 +1,4 @@
-/** The rows of the links page. Of thousands only those in view are rendered; j, k, x and Enter work on a cursor. */
+/** The rows of the links page. Only those in view are rendered; j, k, x and Enter work on a cursor. */
 import type { RefObject } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { browserClock } from '../../../../base/clock.ts';
@@ -124,15 +124,15 @@ interface LinkRowProps {
   readonly total: LinkTotal | undefined;
   readonly position: number;
   readonly count: number;
-  /** Ages are drawn again with every minute. */
+  /** Changes every minute, so that ages are rendered again. */
   readonly minute: number;
   readonly isSelected: boolean;
   readonly isAtCursor: boolean;
-  /** Always the same function. */
+  /** Must be the same function at every render. */
   readonly onSelect: (position: number, isRange: boolean) => void;
 }
 
-/** Drawn again only when it changes: while a user scrolls, most rows stay as they are. */
+/** Rendered again only when it changes: while a user scrolls, most rows stay as they are. */
 function LinkRow(props: LinkRowProps) {
   const { link, total, position, count, minute, isSelected, isAtCursor } = props;
   const row = () => <DrawnRow {...props} />;

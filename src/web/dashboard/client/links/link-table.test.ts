@@ -6,7 +6,7 @@ import { callsOf, csvOf, importMax, linksAsCsv, linksAsJson, readTable } from '.
 const fieldsOf = (text: string) => readTable(text).map(({ fields }) => fields);
 const problemsOf = (text: string) => readTable(text).map(({ problem }) => problem);
 
-describe('what is pasted', () => {
+describe('a pasted text', () => {
   test('may be addresses, one per line, with commas in them', () => {
     expect(fieldsOf('https://a.example/?x=1,2\n\n  b.example/y;z \r\nhttps://c.example\n')).toEqual([
       { longUrl: 'https://a.example/?x=1,2' },
@@ -45,7 +45,7 @@ describe('what is pasted', () => {
     expect(readTable(text).map(({ number }) => number)).toEqual([2, 5]);
   });
 
-  test('says what is wrong with a row', () => {
+  test('reports the problem of each row', () => {
     const text = [
       'url,alias,title,tags,expires',
       ',x,,,',
@@ -83,11 +83,11 @@ describe('what is pasted', () => {
     ]);
   });
 
-  test.each(['', 'url\n'])('is read only as far as one import goes, and a row more to tell: %j', names => {
+  test.each(['', 'url\n'])('is read up to one row more than an import may have: %j', names => {
     expect(readTable(`${names}${'https://a.example/\n'.repeat(importMax + 5)}`)).toHaveLength(importMax + 1);
   });
 
-  test('is created in calls; another attempt repeats what was not answered under the same name', () => {
+  test('is created in calls; another attempt repeats unanswered calls under the same names', () => {
     const rows = readTable('https://a.example/\n'.repeat(5));
     const calls = (created: readonly number[]) =>
       callsOf(rows, 2, row => created.includes(row.number)).map(call => [
@@ -120,7 +120,7 @@ const link = (values: Partial<LinkView>): LinkView =>
     ...values,
   }) as LinkView;
 
-describe('what is exported', () => {
+describe('an export', () => {
   test('has the newest number of clicks, and no cell that a spreadsheet would compute', () => {
     const total = { shortCode: 'a', clicks: 5, botClicks: 0, suspiciousClicks: 0, lastClickAt: null };
     const shown = [link({ title: '=HYPERLINK("x")', tags: ['x', 'y'] }), link({ shortCode: 'b' })];

@@ -1,4 +1,4 @@
-/** Links as tables: the export of what is shown, and what people paste or drop to create many at once. */
+/** Links as tables: the export of the shown links, and the import of pasted or dropped text. */
 import { browserClock } from '../../../../base/clock.ts';
 import { texts } from '../../texts.ts';
 import type { LinkFields, LinkTotal, LinkView } from '../api/types.ts';
@@ -15,7 +15,7 @@ function csvCell(value: string | number | null): string {
 export const csvOf = (rows: readonly (readonly (string | number | null)[])[]): string =>
   rows.map(row => `${row.map(csvCell).join(',')}\r\n`).join('');
 
-/** Spreadsheets take a file without the mark for one in their own character set. */
+/** Without a byte order mark, spreadsheets assume their own character set. */
 export const csvFile = (text: string): Blob => new Blob(['\uFEFF', text], { type: 'text/csv' });
 
 const clicksIn = (link: LinkView, totals: ReadonlyMap<string, LinkTotal>): number | null =>
@@ -43,9 +43,9 @@ export const linksAsJson = (links: readonly LinkView[], totals: ReadonlyMap<stri
     2,
   )}\n`;
 
-/** A row of what was pasted: what it would create, and why it cannot. */
+/** A row of an import: the link that it would create, and the problem that prevents it. */
 export interface ImportRow {
-  /** As a person counts them, in the text. */
+  /** The number of its first line in the text, from 1. */
   readonly number: number;
   readonly fields: LinkFields & { readonly longUrl: string };
   readonly problem: string | undefined;
@@ -111,7 +111,7 @@ export function readTable(text: string): ImportRow[] {
   const order = hasNames ? named! : usualOrder;
   const seen = new Map<string, number>();
   const first = hasNames ? 1 : 0;
-  // A row more than can be imported, to tell that there are more.
+  // One row more than can be imported shows that there are too many.
   return lines.slice(first, first + importMax + 1).map(({ number, cells }) => {
     const cell = (column: Column): string => cells[order.indexOf(column)] ?? '';
     return rowOf(number, cell, seen);
@@ -131,7 +131,7 @@ function rowOf(number: number, cell: (column: Column) => string, seen: Map<strin
   const { problems } = texts.importing;
   const checks: readonly (readonly [boolean, string])[] = [
     [longUrl === '', problems.empty],
-    // A browser would write %20 for what is two cells in one, or the rest of a sentence.
+    // Rejects text with a space, which may be two cells or a sentence; a browser would encode the space.
     [!isWebAddress(longUrl), problems.address],
     [alias !== '' && !aliasShape.test(alias), problems.alias],
     [twin !== undefined, problems.aliasTwice(String(twin))],
@@ -146,7 +146,7 @@ function rowOf(number: number, cell: (column: Column) => string, seen: Map<strin
       ...(alias !== '' && { customAlias: alias }),
       ...(title !== '' && { title }),
       ...(tags.length > 0 && { tags }),
-      // As the API takes it.
+      // In the format of the API.
       ...(!Number.isNaN(expiresMs) && { expiresAt: new Date(expiresMs).toISOString() }),
     },
     problem: checks.find(([isWrong]) => isWrong)?.[1],
@@ -156,8 +156,8 @@ function rowOf(number: number, cell: (column: Column) => string, seen: Map<strin
 const isoMoment = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/i;
 
 /**
- * ISO 8601 only: of 03/04/2027, nobody knows the month. Without an offset it is the time of this person, and a day alone
- * is its first moment; NaN for anything else.
+ * Accepts only ISO 8601, because a date such as 03/04/2027 is ambiguous; NaN for anything else. A time without an offset
+ * is local, and a day alone begins at midnight.
  */
 function momentIn(text: string): number {
   if (!isoMoment.test(text)) return Number.NaN;

@@ -6,11 +6,11 @@ import { type Pages, usePages } from '../state/connection.ts';
 import type { LinkIndex } from '../state/links.ts';
 import type { Finding } from './find.ts';
 
-/** What the server looks through costs more than what it lists. */
+/** Less than a page of the list, because a search costs the server more. */
 const foundMax = 100;
 
 interface OlderLinks {
-  /** All that are known, those of the server last. */
+  /** All known links, those that the server found last. */
   readonly links: readonly LinkView[];
   readonly pages: Pages<LinkPage>;
   /** Whether there may be older links that match. */

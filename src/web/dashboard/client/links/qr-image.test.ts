@@ -4,7 +4,7 @@ import { contrastOf, modulesOf, plainStyle, qrSvg, scannedUrlOf } from './qr-ima
 
 const address = 'https://terse.example/spring';
 
-test('what a code contains is counted as a scan, and leads to the link', () => {
+test('a code contains the address of the link, with the parameter that counts a scan', () => {
   const { pathname, search } = new URL(scannedUrlOf(address));
   expect(pathname).toBe('/spring');
   expect(queryTraitsOf(search.slice(1)).via).toBe('qr');
@@ -44,7 +44,7 @@ test('a logo is in the middle, in its own proportions, and no module is under it
   const middle = (modules.size + 2 * plainStyle.margin) / 2;
   expect([x! + width! / 2, y! + height! / 2]).toEqual([middle, middle]);
   expect(width).toBeCloseTo(2 * height!);
-  // What it covers is less than what the correction of 30% makes up for.
+  // The logo covers less than the 30% that the correction can restore.
   expect((width! + 1) ** 2 / modules.size ** 2).toBeLessThan(0.1);
   expect(svg).not.toContain(`M${Math.floor(middle)} ${Math.floor(middle)}h1`);
 });

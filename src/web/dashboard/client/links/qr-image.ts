@@ -16,10 +16,10 @@ export interface QrStyle {
 
 export const plainStyle: QrStyle = { foreground: '#000000', background: '#ffffff', margin: 4, level: 'M' };
 
-/** Of the width of the code: what the highest correction makes up for, with room to spare. */
+/** A share of the code's width: the highest correction makes up for it, with room to spare. */
 const logoShare = 0.22;
 
-/** What a code contains: the parameter tells scans from other clicks in the statistics. */
+/** The content of a code. The parameter distinguishes scans from other clicks in the statistics. */
 export const scannedUrlOf = (shortUrl: string): string => `${shortUrl}?qr`;
 
 /** A logo covers modules, so it needs the highest correction. */

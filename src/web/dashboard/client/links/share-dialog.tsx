@@ -1,4 +1,4 @@
-/** Who besides the owner sees a link's statistics: everyone with the address, or people with one that ends. */
+/** Shares a link's statistics: with everyone who has the address, or by an address that expires. */
 import { useState } from 'preact/hooks';
 import { browserClock } from '../../../../base/clock.ts';
 import { texts } from '../../texts.ts';
@@ -34,7 +34,7 @@ export function ShareDialog({ link: given }: { readonly link: LinkView }) {
     setBusy(false);
   };
   const take = (next: LinkView): void => {
-    // An answer to this does not count clicks.
+    // The answer may not have the number of clicks.
     const changed = { ...next, clicks: next.clicks ?? link.clicks };
     setOwn(changed);
     putLink(changed);

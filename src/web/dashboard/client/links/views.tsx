@@ -18,12 +18,12 @@ interface View {
   readonly query: string;
 }
 
-/** Before views were kept for each account, they were kept for the browser. */
+/** Earlier versions kept the views of all accounts of a browser together. */
 const sharedKey = 'terse-views';
 const viewsMax = 30;
 const parts = ['search', 'status', 'tag', 'sort'];
 
-/** The views of an account in this browser. The first account that comes takes over what was kept for all. */
+/** The views of an account in this browser. The first account to sign in takes over those of earlier versions. */
 export function readViews(account: string, storage: Storage = localStorage): readonly View[] {
   const key = `${sharedKey}-${account}`;
   const shared = storage.getItem(sharedKey);
@@ -61,7 +61,7 @@ function viewQuery(query: URLSearchParams): string {
 
 const addressOf = (query: string): string => hrefOf(query === '' ? '/links' : `/links?${query}`);
 
-/** Nothing while there is nothing to save and nothing saved. */
+/** Renders nothing while there is no view to save and none saved. */
 export function Views({ query }: { readonly query: URLSearchParams }) {
   const { saved, keep } = useViews();
   const [isSaving, setSaving] = useState(false);

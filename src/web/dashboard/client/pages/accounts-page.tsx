@@ -41,7 +41,7 @@ export function AccountsPage({ own }: { readonly own: AccountView }) {
       showProblem(error);
     }
   };
-  /** In its place, so that those who have read further down stay there. */
+  /** Replaces the account in place, so that the list does not move for a user who has scrolled down. */
   const put = (changed: AccountView): void => {
     if (pages.value === undefined) return;
     const accounts = pages.value.accounts.map(account => (account.id === changed.id ? changed : account));

@@ -136,7 +136,7 @@ function DecisionForm({ score, reason, onReason, isBusy, onDecide }: DecisionFor
   );
 }
 
-/** Back to the keys of the page; the text stays. */
+/** Leaves the field, so that the shortcuts of the page work again; the text stays. */
 function leaveOnEscape(event: KeyboardEvent): void {
   if (event.key !== 'Escape') return;
   event.preventDefault();

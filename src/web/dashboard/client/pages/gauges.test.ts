@@ -20,10 +20,10 @@ const look = (
     })),
   })),
 });
-const gauge = (name: string, looks: readonly ServerStatus[]) =>
-  gaugesOf(looks).find(each => each.name === name);
+const gauge = (name: string, scrapes: readonly ServerStatus[]) =>
+  gaugesOf(scrapes).find(each => each.name === name);
 
-test('a rate is the difference of two looks over the time between them, over all labels', () => {
+test('a rate is the difference of two scrapes over the time between them, over all labels', () => {
   const at = (second: number, count: number) =>
     look(second, {
       url_redirects_total: [
@@ -40,12 +40,12 @@ test('a process that restarts its counters has no rate for a moment, rather than
   expect(gauge('redirects', [at(0, 10), at(2, 3), at(4, 5)])?.history).toEqual([1]);
 });
 
-test('what an alert would be raised for is marked', () => {
+test('a value that would raise an alert is marked', () => {
   expect(gauge('pool', [look(0, { kgs_available_keys: 10 })])?.state).toBe('warning');
   expect(gauge('pool', [look(0, { kgs_available_keys: 10_000 })])?.state).toBe('calm');
 });
 
-test('a level that is not known is not shown as 0', () => {
+test('an unknown level is not shown as 0', () => {
   const [unknown, known] = [
     look(0, { terse_clicks_drift_ratio: [] }),
     look(2, { terse_clicks_drift_ratio: 0 }),
@@ -53,7 +53,7 @@ test('a level that is not known is not shown as 0', () => {
   expect([gauge('drift', [unknown])?.text, gauge('drift', [unknown, known])?.text]).toEqual(['…', '0%']);
 });
 
-test('what the server does not measure has no gauge; what it measures in buckets is shown by its bounds', () => {
+test('a metric that the server does not have gets no gauge; a histogram is shown by its bounds', () => {
   expect(gauge('latency', [look(0, {})])).toBeUndefined();
   const buckets: [Record<string, string>, number][] = [
     [{ le: '0.001' }, 50],
@@ -64,7 +64,7 @@ test('what the server does not measure has no gauge; what it measures in buckets
   expect([gauge('latencyMedian', seen)?.text, gauge('latency', seen)?.text]).toEqual(['1 ms', '10 ms']);
 });
 
-test('latency is that of what came since the look before, not of all time', () => {
+test('latency is that of requests since the previous scrape, not of all time', () => {
   const at = (second: number, quick: number, all: number) =>
     look(second, {
       redirect_latency_seconds_bucket: [

@@ -1,4 +1,4 @@
-/** Turns the server's counters into the few numbers an operator needs. Pure; a rate needs two samples. */
+/** Turns the server's counters into the few numbers an operator needs. Pure; a rate needs two scrapes. */
 import { texts } from '../../texts.ts';
 import type { ServerStatus } from '../api/types.ts';
 import { formatNumber, perLanguage } from '../format.ts';
@@ -14,7 +14,7 @@ export interface Gauge {
 
 interface Reading {
   readonly metric: string;
-  readonly at: (looks: readonly ServerStatus[], at: number) => number | undefined;
+  readonly at: (scrapes: readonly ServerStatus[], at: number) => number | undefined;
 }
 
 interface GaugeKind {
@@ -70,11 +70,11 @@ const kinds: readonly GaugeKind[] = [
   },
 ];
 
-export function gaugesOf(looks: readonly ServerStatus[]): Gauge[] {
+export function gaugesOf(scrapes: readonly ServerStatus[]): Gauge[] {
   return kinds.flatMap(({ name, read, show, isBad }) => {
     // A metric that the server does not have gets no gauge.
-    if (!looks.at(-1)?.metrics.some(metric => metric.name === read.metric)) return [];
-    const history = looks.map((_, at) => read.at(looks, at)).filter(value => value !== undefined);
+    if (!scrapes.at(-1)?.metrics.some(metric => metric.name === read.metric)) return [];
+    const history = scrapes.map((_, at) => read.at(scrapes, at)).filter(value => value !== undefined);
     const latest = history.at(-1);
     const { label, help } = texts.operations.gauges[name];
     return [
@@ -104,16 +104,16 @@ function level(metric: string): Reading {
   // A level that is not known has no sample.
   const isKnown = (status: ServerStatus | undefined): boolean =>
     status?.metrics.some(({ name, samples }) => name === metric && samples.length > 0) ?? false;
-  return { metric, at: (looks, at) => (isKnown(looks[at]) ? sumOf(looks[at], metric) : undefined) };
+  return { metric, at: (scrapes, at) => (isKnown(scrapes[at]) ? sumOf(scrapes[at], metric) : undefined) };
 }
 
 function rate(metric: string): Reading {
   return {
     metric,
-    at(looks, at) {
-      const [before, after] = [sumOf(looks[at - 1], metric), sumOf(looks[at], metric)];
+    at(scrapes, at) {
+      const [before, after] = [sumOf(scrapes[at - 1], metric), sumOf(scrapes[at], metric)];
       if (before === undefined || after === undefined) return undefined;
-      const seconds = (Date.parse(looks[at]!.at) - Date.parse(looks[at - 1]!.at)) / 1_000;
+      const seconds = (Date.parse(scrapes[at]!.at) - Date.parse(scrapes[at - 1]!.at)) / 1_000;
       // A restarted process counts from zero.
       return seconds <= 0 || after < before ? undefined : (after - before) / seconds;
     },
@@ -125,8 +125,8 @@ function quantile(name: string, share: number): Reading {
   const metric = `${name}_bucket`;
   return {
     metric,
-    at(looks, at) {
-      const [before, after] = [bucketsOf(looks[at - 1], metric), bucketsOf(looks[at], metric)];
+    at(scrapes, at) {
+      const [before, after] = [bucketsOf(scrapes[at - 1], metric), bucketsOf(scrapes[at], metric)];
       const buckets = [...after]
         .map(([bound, value]) => ({ bound, value: value - (before.get(bound) ?? 0) }))
         .sort((a, b) => a.bound - b.bound);

@@ -60,7 +60,7 @@ const joined = (before: Page, next: Page): Page => ({
   nextCursor: next.nextCursor,
 });
 
-/** Everything about a link, of which a case has the first page. */
+/** The full history of a link; the case already has the first page. */
 export function CaseHistory({ code, first }: { readonly code: string; readonly first: Page }) {
   const pages = usePages(
     `${code} ${first.entries[0]?.id}`,
@@ -134,7 +134,7 @@ function Subject({ entry, names }: AuditSentenceProps) {
   if (kind === 'link' || kind === 'report')
     return <a href={hrefOf(`/moderation?link=${encodeURIComponent(id)}`)}>/{id}</a>;
   if (kind === 'domain') return <bdi class="audit-name">{id}</bdi>;
-  // Of a key, only its own entry knows the name.
+  // The name of a key is only in its own entries.
   const { name } = fieldsOf(entry.after) ?? fieldsOf(entry.before) ?? {};
   const known = kind === 'account' ? names[id] : undefined;
   return <bdi class="audit-name">{known ?? (typeof name === 'string' ? name : id)}</bdi>;
@@ -188,7 +188,7 @@ interface HistoryRowProps {
   readonly children: ComponentChildren;
 }
 
-/** In words, with what changed; the stored entry on demand. */
+/** An entry in words, with its changes; the stored entry on demand. */
 function HistoryRow({ entry, children }: HistoryRowProps) {
   return (
     <li>
@@ -222,7 +222,7 @@ const labelOf = (name: string): string | undefined =>
   (texts.fields as Words)[name] ??
   (texts.form.switches as Readonly<Record<string, { label: string }>>)[name]?.label;
 
-/** The differences between before and after, field by field, as text: of the fields that have a name for people. */
+/** The differences between before and after, field by field, for the fields that have a label. */
 function Changes({ before, after }: { readonly before: Fields; readonly after: Fields }) {
   const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
   const changed = names.filter(
@@ -230,7 +230,7 @@ function Changes({ before, after }: { readonly before: Fields; readonly after: F
       labelOf(name) !== undefined &&
       JSON.stringify(before?.[name]) !== JSON.stringify(after?.[name]) &&
       !(isNothing(before?.[name]) && isNothing(after?.[name])) &&
-      // Something new has no password yet, and the like.
+      // In a new record, `false` is the default, such as no password yet.
       !(before === null && after?.[name] === false),
   );
   if (changed.length === 0) return null;

@@ -23,7 +23,7 @@ import { LinkHistory } from './history.tsx';
 export function LinkPage({ code }: { readonly code: string }) {
   const link = useResource(code, signal => readLink(code, signal));
   const { replace } = link;
-  // The page shows every change of the link, wherever it was made; what the list had before may be older than the page.
+  // Takes over changes made elsewhere in the dashboard, but not the list's copy from before, which may be older.
   useEffect(() => {
     const inList = (): LinkView | undefined =>
       linkIndex.get().links.find(({ shortCode }) => shortCode === code);

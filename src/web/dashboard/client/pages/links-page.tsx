@@ -60,7 +60,7 @@ export function LinksPage() {
     () => (selected.size === 0 ? [] : found.filter(({ shortCode }) => selected.has(shortCode))),
     [found, selected],
   );
-  // What is hidden is not selected: nobody wants to delete what they do not see.
+  // Hidden links are deselected, so that nobody deletes links that they do not see.
   useEffect(() => {
     if (chosen.length < selected.size) setSelected(new Set(chosen.map(({ shortCode }) => shortCode)));
   }, [chosen, selected]);

@@ -88,7 +88,7 @@ type StepName = keyof typeof texts.checklist.steps;
 interface Step {
   readonly name: StepName;
   readonly isDone: boolean;
-  /** Where it is done; undefined for what happens by itself. */
+  /** The page where the step is done; undefined for a step that needs no page. */
   readonly href?: string;
   readonly onClick?: () => void;
 }
@@ -120,7 +120,7 @@ function OpenChecklist({ account, hasLinks, hasClicks, onHide }: ChecklistProps 
       : []),
   ];
   const done = steps.filter(({ isDone }) => isDone).length;
-  // Those who have done all of it long ago never see the list; those who finish it see the last tick.
+  // A user who has done everything before never sees the list; one who finishes it now sees the last tick.
   const wasOpen = useRef(false);
   if (accounts.value === undefined || (done === steps.length && !wasOpen.current)) return null;
   wasOpen.current = true;

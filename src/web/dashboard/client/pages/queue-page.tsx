@@ -17,7 +17,7 @@ import { CaseView, decisionKeys } from './case-view.tsx';
 const filters = ['all', 'reported', 'appeals'] as const;
 type Filter = (typeof filters)[number];
 const refreshMs = 15_000;
-/** As in the style sheet. */
+/** The same limit as in the style sheet. */
 const small = matchMedia('(max-width: 62rem)');
 
 function useIsSmall(): boolean {
@@ -39,7 +39,7 @@ const passes: Readonly<Record<Filter, (entry: QueueEntry) => boolean>> = {
 export function QueuePage() {
   const { query } = usePlace();
   const queue = usePages('queue', readQueue, (before, next) => {
-    // Cases come and go meanwhile, so one may come again.
+    // The queue changes between pages, so a case may appear again.
     const known = new Set(before.entries.map(({ link }) => link.shortCode));
     return {
       ...next,
@@ -55,12 +55,12 @@ export function QueuePage() {
   // Beside the list there is room for the first case; on a small screen a case takes the place of the list.
   const first = isSmall ? undefined : entries[0]?.link.shortCode;
   const chosen = asked ?? first;
-  // It stays the open one, whatever comes into the queue before it.
+  // Keeps this case open when others enter the queue before it.
   useEffect(() => {
     if (!isOpen && first !== undefined) setQuery({ link: first });
   }, [isOpen, first]);
   const choose = (code: string | undefined): void => {
-    // There, Back leads from the case to the list.
+    // On a small screen, Back leads from the case to the list.
     setQuery({ link: code }, { isStep: isSmall && code !== undefined && !isOpen });
     if (isSmall) scrollTo(0, 0);
   };
@@ -82,12 +82,12 @@ export function QueuePage() {
     const left = queue.value?.entries.filter(({ link }) => link.shortCode !== code) ?? [];
     if (queue.value !== undefined)
       queue.replace({ ...queue.value, entries: left, waiting: Math.max(0, queue.value.waiting - 1) });
-    // Who has gone on to another case stays there.
+    // A user who has moved on to another case stays there.
     if (chosen === code) choose(next?.link.shortCode);
     if (left.length === 0) queue.reload();
     else queue.refresh();
   };
-  // The answer to a decision comes when more may have been loaded, or something else may be open.
+  // When a decision is answered, more cases may be loaded or another one open, so the latest callback is called.
   const latestDecided = useRef<((code: string) => void) | undefined>(onDecided);
   useEffect(() => {
     latestDecided.current = onDecided;
@@ -163,7 +163,7 @@ function ChosenCase({
         reason.trim() === '' ? texts.queue.defaultReasons[decision] : reason.trim(),
       );
       const outcome = texts.queue.decided(code, texts.queue.outcomes[decision]);
-      // A decision for what the link is anyway closes the case, and there is no call that opens it again.
+      // A decision that does not change the status cannot be undone: it closes the case, and no call reopens one.
       if (decided.link.status === shown.link.status) showToast(outcome);
       else showUndo(outcome, () => void undo(shown, decided));
       onDecided(code);
@@ -204,7 +204,7 @@ function ChosenCase({
 const decisionsTo: Readonly<Record<string, Decision>> = { quarantined: 'quarantine', blocked: 'block' };
 
 /**
- * Gives the link the status that it had, and shows the case again: what was decided stays in its history. Allowing it
+ * Gives the link its previous status, and shows the case again: the decision stays in its history. Allowing it
  * restores whatever it was before it was held, such as disabled.
  */
 async function undo(before: Case, after: Case): Promise<void> {

@@ -10,7 +10,7 @@ import { useStats } from '../stats/use-stats.ts';
 import { LinkButton, Wordmark } from '../ui/button.tsx';
 import { ConnectionBanner, Empty, PageHeader } from '../ui/page.tsx';
 
-// Behind “#”, so that no log and no other site gets to know it. Before the first request.
+// The token is behind “#”, where no log and no other site sees it. It is read before the first request.
 if (location.pathname.startsWith(hrefOf('/shared/'))) {
   const token = location.hash.slice(1);
   askAsStranger(token === '' ? {} : { token });

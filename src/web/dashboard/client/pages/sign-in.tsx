@@ -18,7 +18,7 @@ type Way = 'password' | 'key';
 
 /** The way of the last sign-in with this browser; it is likely to be the next one. */
 const lastWay = 'terse-sign-in-way';
-/** A server that takes longer to say what it offers is offered both ways. */
+/** If the server does not report its sign-in options within this time, both ways are shown. */
 const optionsWaitMs = 1_000;
 
 /** The pages in front of the dashboard: one card in the middle. */
@@ -73,7 +73,7 @@ function firstWay(last: string | null, options: SignInOptions | undefined): Way 
 /** The page behind stays as it was, with all typed input. */
 export function SignInAgain() {
   return (
-    <Dialog title={texts.signIn.again} size="small" isStubborn onClose={() => undefined}>
+    <Dialog title={texts.signIn.again} size="small" isRequired onClose={() => undefined}>
       <p class="quiet">{texts.signIn.againText}</p>
       <SignInForm first={firstWay(localStorage.getItem(lastWay), undefined)} />
       <Button kind="quiet" small onClick={noteSignedOut}>
@@ -99,7 +99,7 @@ function SignInForm({ first }: { readonly first: Way }) {
   };
   const { problem, isBusy, onSubmit, forget } = useSubmit(submit, { staysBusy: true });
   useEffect(() => focusOn(way === 'key' ? 'password' : 'username'), [way]);
-  // What was wrong is most likely the secret.
+  // The secret is most likely the part that was wrong.
   useEffect(() => {
     if (problem !== undefined) focusOn('password');
   }, [problem]);

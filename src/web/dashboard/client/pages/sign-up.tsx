@@ -68,7 +68,7 @@ function SignUpForm() {
   );
 }
 
-/** Signing up answers the same when the address has an account already; then the new password does not open it. */
+/** Sign-up does not reveal that an address has an account; the sign-in that follows then fails. */
 function explained(error: unknown): never {
   if (error instanceof ApiProblem && error.code === 'sign_in_failed')
     throw new ApiProblem(error.status, error.code, texts.signUp.failed);

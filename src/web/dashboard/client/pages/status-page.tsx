@@ -9,16 +9,16 @@ import { Loaded, PageHeader, Skeleton } from '../ui/page.tsx';
 import { type Gauge, gaugesOf } from './gauges.ts';
 
 const lookMs = 2_000;
-/** Five minutes of samples. */
-const looksMax = 150;
+/** Five minutes of scrapes. */
+const scrapesMax = 150;
 
 export function StatusPage() {
   const resource = useResource('status', readStatus);
-  const looks = useRef<ServerStatus[]>([]);
+  const scrapes = useRef<ServerStatus[]>([]);
   const { value } = resource;
   useRefresh(resource.reload, lookMs);
-  if (value !== undefined && looks.current.at(-1) !== value) {
-    looks.current = [...looks.current, value].slice(-looksMax);
+  if (value !== undefined && scrapes.current.at(-1) !== value) {
+    scrapes.current = [...scrapes.current, value].slice(-scrapesMax);
   }
   return (
     <>
@@ -29,7 +29,7 @@ export function StatusPage() {
         })}
       />
       <Loaded resource={resource} skeleton={<Skeleton lines={6} tall />}>
-        {status => <ShownStatus status={status} looks={looks.current} />}
+        {status => <ShownStatus status={status} scrapes={scrapes.current} />}
       </Loaded>
     </>
   );
@@ -37,10 +37,10 @@ export function StatusPage() {
 
 function ShownStatus({
   status,
-  looks,
+  scrapes,
 }: {
   readonly status: ServerStatus;
-  readonly looks: readonly ServerStatus[];
+  readonly scrapes: readonly ServerStatus[];
 }) {
   return (
     <>
@@ -53,7 +53,7 @@ function ShownStatus({
         ))}
       </section>
       <div class="gauges">
-        {gaugesOf(looks).map(gauge => (
+        {gaugesOf(scrapes).map(gauge => (
           <GaugeCard key={gauge.name} gauge={gauge} />
         ))}
       </div>

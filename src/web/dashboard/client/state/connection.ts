@@ -72,13 +72,13 @@ export interface Resource<Value> {
   readonly problem: ApiProblem | undefined;
   readonly isLoading: boolean;
   reload(): void;
-  /** Shows this value at once, such as the answer to a change; what is being read is older. */
+  /** Shows this value at once, such as the answer to a change, and drops a read in progress, which is older. */
   replace(value: Value): void;
 }
 
 /**
- * One read at a time. A reload during one follows it, so that answers that take longer than the time between reloads are
- * shown, too, and what a change left behind is read after the change.
+ * One read at a time. A reload during a read starts another one after it: frequent reloads do not cancel slow answers,
+ * and a reload after a change reads the result of the change.
  */
 export function createReader<Value>(
   read: (signal: AbortSignal) => Promise<Value>,
@@ -147,7 +147,7 @@ export function useResource<Value>(
     }),
   );
 
-  // The key covers everything that loading depends on. Before the page is painted: the server works meanwhile.
+  // The key covers everything that loading depends on. Starts before the page is painted, to save time.
   useLayoutEffect(() => {
     reader.start();
     return reader.stop;
@@ -161,7 +161,7 @@ export function useResource<Value>(
   return { ...state, isLoading, reload: reader.reload, replace };
 }
 
-/** Reloads what is shown from time to time, while someone may look at it. */
+/** Reloads periodically, while the page is visible. */
 export function useRefresh(refresh: () => void, everyMs: number): void {
   const latest = useRef(refresh);
   latest.current = refresh;
@@ -184,7 +184,7 @@ type Read<Value> = (cursor: string | undefined, signal: AbortSignal) => Promise<
 interface Shown<Value> {
   readonly key: string;
   readonly value: Value;
-  /** What the first page was read with, so that later pages are of the same list. */
+  /** The function that read the first page, so that later pages are of the same list. */
   readonly read: Read<Value>;
 }
 
@@ -192,7 +192,7 @@ export interface Pages<Value> extends Resource<Value> {
   /** Whether the pages are those of the key; older ones stay until the first new one arrives. */
   readonly isCurrent: boolean;
   readonly isReadingMore: boolean;
-  /** Of the last attempt to read more. */
+  /** The error of the last attempt to read more. */
   readonly moreProblem: ApiProblem | undefined;
   more(): void;
   /** Reads the first page again, unless more pages are shown. */

@@ -36,7 +36,7 @@ const answer = (links: LinkView[], nextCursor: string | null = null): Promise<vo
 const shown = (): string[] =>
   linkIndex.get().links.map(({ shortCode, title }) => `${shortCode} ${title}`.trim());
 
-test('what is changed while links are read stays changed, on pages from before and after it', async () => {
+test('a change made while links are read stays, on pages from before and after it', async () => {
   reloadLinks();
   await answer([link('c'), link('b')], 'more');
   putLink(link('b', 'changed'));
@@ -45,7 +45,7 @@ test('what is changed while links are read stays changed, on pages from before a
   expect(shown()).toEqual(['c', 'b changed', 'a changed']);
 });
 
-test('what is made while links are read is not lost, the newest first', async () => {
+test('links created while links are read are not lost, and come newest first', async () => {
   reloadLinks();
   await answer([link('b')], 'more');
   putLink(link('new'));
@@ -54,7 +54,7 @@ test('what is made while links are read is not lost, the newest first', async ()
   expect(shown()).toEqual(['newer', 'new', 'b', 'a']);
 });
 
-test('what is changed while the newest are read again stays changed', async () => {
+test('a change made while the newest links are read again stays', async () => {
   reloadLinks();
   await answer([link('a')]);
   ensureLinks();
@@ -63,7 +63,7 @@ test('what is changed while the newest are read again stays changed', async () =
   expect(shown()).toEqual(['a changed']);
 });
 
-test('what was changed before links are read is as the server says', async () => {
+test('a change made before links are read is replaced by the server’s version', async () => {
   reloadLinks();
   await answer([link('a')]);
   putLink(link('a', 'changed here'));
@@ -72,7 +72,7 @@ test('what was changed before links are read is as the server says', async () =>
   expect(shown()).toEqual(['a changed elsewhere']);
 });
 
-test('of more links than are held, the time before which the others were created is known', async () => {
+test('a partial list has the time before which all other links were created', async () => {
   const createdAt = '2026-01-31T12:00:00.000Z';
   reloadLinks();
   while (linkIndex.get().state === 'loading')

@@ -13,7 +13,7 @@ export interface LinkIndex {
   readonly links: readonly LinkView[];
   readonly state: 'idle' | 'loading' | 'complete' | 'partial' | 'failed';
   readonly problem: ApiProblem | undefined;
-  /** Of a partial list: all other links were created before this time. */
+  /** For a partial list: all other links were created before this time. */
   readonly olderThan: string | undefined;
 }
 
@@ -29,7 +29,7 @@ let reading: AbortController | undefined;
 const leaving = new Set<string>();
 const staying = ({ shortCode }: LinkView): boolean => !leaving.has(shortCode);
 
-/** Our changes, numbered: data that was read from the server before a change must not replace it. */
+/** Our changes, numbered: links that were read from the server before a change must not replace it. */
 const ours = new Map<string, { readonly link: LinkView; readonly change: number }>();
 let changes = 0;
 

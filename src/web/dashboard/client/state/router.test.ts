@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { AccountView } from '../api/types.ts';
 import { session } from './session.ts';
 
-/** As much of a page as keys need. */
+/** The parts of a page that keys use. */
 const page = {
   location: { pathname: '/dashboard', search: '' },
   document: { querySelector: () => null },
@@ -19,7 +19,7 @@ afterAll(() => {
   session.set({ kind: 'unknown' });
 });
 
-test('a key that is held decides once, and moves on and on', async () => {
+test('holding a key decides only once, but keeps moving', async () => {
   const { handleKey, onKeys } = await import('./router.ts');
   const done: string[] = [];
   const remove = onKeys({ b: () => done.push('block'), j: () => done.push('next') });

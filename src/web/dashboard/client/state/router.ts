@@ -1,4 +1,4 @@
-/** What is shown: path and query, kept in the address bar; the dialog over the page; the keys that work on it. */
+/** The current view: path and query, kept in the address bar; the dialog over the page; the keys that work on it. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { browserClock } from '../../../../base/clock.ts';
 import type { LinkView } from '../api/types.ts';
@@ -20,7 +20,7 @@ function read(): Place {
   return { path: path === '' ? '/' : path, query: new URLSearchParams(location.search) };
 }
 
-/** Asks before what cannot be shown again is left by Back, or by closing the tab. */
+/** Asks before Back or closing the tab loses something that cannot be shown again. */
 let askBeforeLeaving: (() => void) | undefined;
 let isReturning = false;
 
@@ -29,7 +29,7 @@ interface HistoryState {
   readonly step: number;
 }
 
-/** An entry that the browser made, for a part of the page, is at the place of the one before. */
+/** An entry that the browser made, for a `#` link, has the step of the one before. */
 const stepOf = (state: unknown): number => (state as HistoryState | null)?.step ?? step;
 let step = 0;
 step = stepOf(history.state);
@@ -53,7 +53,7 @@ addEventListener('popstate', event => {
   }
 });
 
-/** Until the returned function is called. */
+/** Asks before the page is left, until the returned function is called. */
 export function holdPage(ask: () => void): () => void {
   const hold = (event: Event): void => event.preventDefault();
   askBeforeLeaving = ask;
@@ -167,7 +167,7 @@ export const closeOverlay = (): void => openOverlay({ kind: 'none' });
 type KeyTable = Readonly<Record<string, () => void>>;
 
 const secondKeyMaxMs = 1_200;
-/** Those that may be held. */
+/** The keys that repeat while they are held. */
 const movingKeys = ['j', 'k'];
 const tables: KeyTable[] = [];
 let firstKey = '';
@@ -185,7 +185,7 @@ export function onKeys(table: KeyTable): () => void {
 }
 
 const shortcutsKey = 'terse-shortcuts';
-/** Keys without a modifier can be switched off by those whose tools type them: voice control, for one. */
+/** Users whose tools type keys, such as voice control, can switch off shortcuts without a modifier. */
 export const areShortcutsOn = (): boolean => globalThis.localStorage?.getItem(shortcutsKey) !== 'off';
 export function switchShortcuts(isOn: boolean): void {
   if (isOn) localStorage.removeItem(shortcutsKey);
@@ -209,12 +209,12 @@ export function handleKey(event: KeyboardEvent): void {
 function actionFor(event: KeyboardEvent): (() => void) | undefined {
   const isCommand = event.metaKey || event.ctrlKey;
   const isActive = isPageActive();
-  // In the palette its own key does nothing, and least of all what the browser has for it.
+  // In the palette its own shortcut does nothing, and neither does the browser's.
   if (isCommand && event.key.toLowerCase() === 'k')
     return isActive || overlay.get().kind === 'palette' ? find('mod+k') : undefined;
   if (isCommand || !isActive || isTyping(event.target)) return undefined;
   if (event.key.length === 1 && !areShortcutsOn()) return undefined;
-  // A key that is held must not decide about one case after the other.
+  // A held key must not decide about one case after another.
   if (event.repeat && !movingKeys.includes(event.key)) return undefined;
   const combined = firstKey === '' ? undefined : find(`${firstKey} ${event.key}`);
   forgetFirst();
@@ -224,7 +224,7 @@ function actionFor(event: KeyboardEvent): (() => void) | undefined {
   return action;
 }
 
-/** If a shortcut begins with it. */
+/** Remembers a key that begins a shortcut of two keys. */
 function rememberFirst(key: string): void {
   if (!tables.some(table => Object.keys(table).some(keys => keys.startsWith(`${key} `)))) return;
   firstKey = key;

@@ -19,8 +19,8 @@ export const accountIdIn = (current: Session): string | undefined =>
   'account' in current ? current.account.id : undefined;
 
 /**
- * Scripts cannot see the cookie, so a hint beside it records whose it is, and whether a request for the account makes sense. A wrong
- * hint costs one rejected request or one more sign-in, nothing else.
+ * Scripts cannot see the cookie, so a hint beside it records whose it is. A wrong hint costs one rejected request or one
+ * more sign-in, nothing else.
  */
 const hint = 'terse-signed-in';
 
@@ -57,6 +57,6 @@ export async function signedInAgain(signal: AbortSignal | undefined): Promise<vo
   const account = accountIdIn(session.get());
   await whenStore(session, ({ kind }) => kind === 'signedIn' || kind === 'signedOut', signal);
   const isSame = session.get().kind === 'signedIn' && accountIdIn(session.get()) === account;
-  // What one account asked for is never sent for another one.
+  // A request of one account is never sent for another one.
   if (!isSame) throw new DOMException('The account has signed out.', 'AbortError');
 }

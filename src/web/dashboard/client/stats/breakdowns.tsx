@@ -31,7 +31,7 @@ import { WorldMap } from './world-map.tsx';
 
 interface BreakdownsProps {
   readonly shown: ShownStats;
-  /** What the address bar says, which may be ahead of what is shown. */
+  /** The filters of the address bar, which may be newer than the shown numbers. */
   readonly filters: readonly ViewFilter[];
 }
 
@@ -65,14 +65,14 @@ export function Breakdowns({ shown, filters }: BreakdownsProps) {
   );
 }
 
-/** What is known together is shown together. */
+/** The dimensions of one column of a click share a card. */
 const listsOf = (column: Dimension['of']): DimensionName[] =>
   dimensions.filter(({ of }) => of === column).map(({ name }) => name);
 
 const sum = (values: readonly ValueCount[]): number =>
   values.reduce((total, { clicks }) => total + clicks, 0);
 
-/** The lists cover the range exactly; only days that an earlier version counted can have more than it. */
+/** Lists add up to the clicks of the range, or to more if an earlier version counted some of its days. */
 function wholeOf({ range }: Stats, dimension: DimensionName, values: readonly ValueCount[]): number {
   return Math.max(dimension === 'bot' ? range.botClicks : range.clicks, sum(values));
 }
@@ -81,7 +81,7 @@ const shownMax = 9;
 
 interface ListsCardProps extends BreakdownsProps {
   readonly label: string;
-  /** More than one share the card. */
+  /** If there are several, one at a time is shown. */
   readonly lists: readonly DimensionName[];
   readonly isWide?: boolean;
   /** Beside the list. */
@@ -91,7 +91,7 @@ interface ListsCardProps extends BreakdownsProps {
 function ListsCard({ shown, filters, lists, label, isWide = false, children }: ListsCardProps) {
   const [dimension, setDimension] = useState(lists[0]!);
   const values = shown.stats[dimensionOf(dimension).list];
-  // Most clicks are of no campaign, which is no news.
+  // Clicks without a campaign are not listed: they are usually most of the clicks.
   const listed = values.filter(({ value }) => value !== '' || !isCampaign(dimension));
   const rows = listed.slice(0, shownMax).map(
     ({ value, clicks }): BarRow => ({
@@ -131,7 +131,7 @@ function ListsCard({ shown, filters, lists, label, isWide = false, children }: L
 
 interface ShowAllProps extends BreakdownsProps {
   readonly dimension: DimensionName;
-  /** Than the card shows. A list that is filtered by itself has more, too. */
+  /** Whether there are more values than the card shows. */
   readonly hasMore: boolean;
 }
 

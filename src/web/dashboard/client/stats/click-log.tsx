@@ -13,7 +13,7 @@ import type { ShownStats } from './use-stats.ts';
 const pageLimit = 8;
 const olderLimit = 50;
 
-/** It is read together with the numbers, so that it is of the same clicks. */
+/** Read together with the numbers, so that both are of the same clicks. */
 export function ClickLog({ shown }: { readonly shown: ShownStats }) {
   const { choice, askedAtMs, key } = shown;
   const { of, range, timeZone, filters } = choice;
@@ -23,7 +23,7 @@ export function ClickLog({ shown }: { readonly shown: ShownStats }) {
     ...filterQuery(filters),
   };
   const pages = usePages(
-    // The person's choice: the end of a range that has not ended moves on by itself.
+    // The user's choice, not the range: the end of a range in progress keeps moving.
     key,
     (cursor, signal) =>
       readRecent(of, { ...query, limit: cursor === undefined ? pageLimit : olderLimit, cursor }, signal),
@@ -82,7 +82,7 @@ export function placeOf({ city, country }: Pick<RecentClick, 'city' | 'country'>
 export const technologyOf = ({ browser, os }: Pick<RecentClick, 'browser' | 'os'>): string =>
   [browser, os].filter(text => text !== '').join(' · ');
 
-/** In front of the place, because the ends of long names are cut off. */
+/** Shown before the place, because the ends of long names are cut off. */
 export function ClickBadges({
   kind,
   signal,

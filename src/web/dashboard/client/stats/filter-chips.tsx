@@ -1,4 +1,4 @@
-/** What a page is filtered by: chips that can be removed, and lists whose rows are filters, with a bar behind each. */
+/** The filters of a page, as chips that can be removed, and lists whose rows are filters, with a bar behind each. */
 
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
@@ -17,7 +17,7 @@ function filterName({ dimension, values, isExcluded }: ViewFilter): string {
   return isExcluded ? texts.stats.filterIsNot(title, names) : texts.stats.filterIs(title, names);
 }
 
-/** Adds a value to the filters, or takes it away; Back undoes it. Undefined for those who may not filter. */
+/** Adds a value to the filters or removes it; Back undoes that. Undefined for viewers who may not filter. */
 export const togglerOf = (
   filters: readonly ViewFilter[],
   dimension: DimensionName,
@@ -34,7 +34,7 @@ export const togglerOf = (
 export function FilterChips({ filters }: { readonly filters: readonly ViewFilter[] }) {
   const section = useRef<HTMLElement>(null);
   const removedAt = useRef<number | undefined>(undefined);
-  // A button that is gone would leave the keyboard at the top of the page.
+  // Otherwise the keyboard focus would return to the top of the page with the removed button.
   useLayoutEffect(() => {
     if (removedAt.current === undefined) return;
     const chips = [...(section.current?.querySelectorAll<HTMLElement>('.filter-chip') ?? [])];
@@ -107,7 +107,7 @@ export function shortHeadingOf(dimension: DimensionName): string {
   return texts.stats.listHeadings[row.list] ?? ('shortLabel' in row ? row.shortLabel : row.label);
 }
 
-/** Their names are not what the server has, and there are few: they are searched here. */
+/** The server does not know the shown names of these dimensions, so their few values are searched here. */
 export const isNamedHere = (dimension: DimensionName): boolean =>
   ['country', 'language', 'device', 'via', 'bot'].includes(dimension);
 
@@ -124,7 +124,7 @@ export interface BarRow {
 
 interface BarListProps {
   readonly rows: readonly BarRow[];
-  /** What shares are of; undefined for none. */
+  /** The total that shares refer to; undefined to show none. */
   readonly total?: number;
 }
 

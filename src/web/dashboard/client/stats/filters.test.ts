@@ -31,7 +31,7 @@ test('filters survive the address bar, and the API reads the same from it', () =
   );
 });
 
-test('a value is added to its dimension, and taken away when it is chosen again', () => {
+test('a value is added to its dimension, and removed when it is chosen again', () => {
   const after = (query: string, dimension: DimensionName, value: string): string | undefined =>
     toggled(filtersIn(new URLSearchParams(query), false), dimension, value)[dimension];
   expect(after('', 'country', 'DE')).toBe('DE');
@@ -48,7 +48,7 @@ test('a link’s page has no filter by link', () => {
   expect(filtersIn(query, false).map(({ dimension }) => dimension)).toEqual(['country', 'link']);
 });
 
-test('a live click has to pass all filters', () => {
+test('a live click must pass all filters', () => {
   const filters = filtersIn(new URLSearchParams('country=DE,FR&browser=!Firefox'), true);
   expect(meets({ country: 'FR', browser: 'Chrome' }, filters)).toBe(true);
   expect(meets({ country: 'FR', browser: 'Firefox' }, filters)).toBe(false);

@@ -8,11 +8,11 @@ export interface ViewFilter {
   readonly isExcluded: boolean;
 }
 
-/** As many as the API takes in one filter, and filters in one request. */
+/** The maximum of values in one filter, and of filters in one request, as in the API. */
 const valuesMax = 50;
 export const filtersMax = 10;
 
-/** Of one link, clicks are not filtered by link. */
+/** The page of one link ignores filters by link. */
 export function filtersIn(query: URLSearchParams, isOfLink: boolean): ViewFilter[] {
   return dimensions
     .filter(({ name, isOfLinks }) => query.has(name) && (isOfLinks || !isOfLink))
@@ -23,13 +23,13 @@ export function filtersIn(query: URLSearchParams, isOfLink: boolean): ViewFilter
     });
 }
 
-/** Never empty: in the address bar an empty text would be no filter, and a comma means two equal values. */
+/** Never empty: an empty parameter would be no filter, so one empty value is written as two, with a comma. */
 function filterText({ values, isExcluded }: Omit<ViewFilter, 'dimension'>): string {
   const list = values.map(value => value.replace(/[\\,]/g, '\\$&').replace(/^!/, '\\!')).join(',');
   return (isExcluded ? '!' : '') + (list === '' ? ',' : list);
 }
 
-/** What the API is asked for. */
+/** The parameters for the API. */
 export const filterQuery = (filters: readonly ViewFilter[]): Readonly<Record<string, string>> =>
   Object.fromEntries(filters.map(filter => [filter.dimension, filterText(filter)]));
 
@@ -39,7 +39,7 @@ export const isFiltered = (
   value: string,
 ): boolean => filters.some(filter => filter.dimension === dimension && filter.values.includes(value));
 
-/** The change of the address bar that adds a value to the filters, or takes it away. */
+/** The change of the query that adds a value to the filters or removes it. */
 export function toggled(
   filters: readonly ViewFilter[],
   dimension: DimensionName,
@@ -51,7 +51,7 @@ export function toggled(
   return { [dimension]: next.length === 0 ? undefined : filterText({ values: next, isExcluded }) };
 }
 
-/** Whether a single click passes. */
+/** Whether a single click passes all filters. */
 export const meets = (
   click: Readonly<Partial<Record<DimensionName, string>>>,
   filters: readonly ViewFilter[],

@@ -77,7 +77,7 @@ const settleMs = 1_500;
 /** A busy server takes longer; this long after the last click the numbers are requested once more. */
 const settleLateMs = 6_000;
 
-/** After an answer that is no stream the browser gives up. */
+/** Browsers do not reconnect after an answer that is not an event stream. */
 const reopenMs = 10_000;
 
 const nothing: Live = { isConnected: false, recent: [], seen: 0, passed: 0, arrivals: [] };

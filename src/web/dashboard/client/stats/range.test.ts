@@ -40,7 +40,7 @@ describe('the range in the address bar', () => {
     expect(range('range=nonsense').preset).toBe('30d');
   });
 
-  test('comes in steps that show a shape', () => {
+  test('has an interval that shows a shape', () => {
     expect(['1h', '24h', '7d', '90d', '12m'].map(name => range(`range=${name}`).interval)).toEqual([
       'minute',
       'hour',
@@ -51,7 +51,7 @@ describe('the range in the address bar', () => {
     expect(range('range=24h&interval=minute').interval).toBe('minute');
   });
 
-  test('of one’s own goes before a preset; one that ends before it starts is none', () => {
+  test('of custom dates overrides a preset; one that ends before it starts is ignored', () => {
     const own = range('range=7d&from=2026-06-01T00:00:00.000Z&to=2026-06-02T00:00:00.000Z');
     expect(own).toMatchObject({
       fromMs: Date.UTC(2026, 5, 1),
@@ -64,7 +64,7 @@ describe('the range in the address bar', () => {
     expect(range(parts.toString())).toMatchObject({ fromMs: Date.UTC(2026, 5, 1, 12), isZoomed: true });
   });
 
-  test('is never asked for in minutes that are not kept, nor in more steps than the server answers', () => {
+  test('is never requested in minutes that are not kept, nor in more buckets than the server allows', () => {
     expect(intervalsFor(nowMs - 20 * dayMs, nowMs - 19 * dayMs, minutesFromMs)).toEqual(['hour']);
     expect(intervalsFor(nowMs - 2 * dayMs, nowMs, minutesFromMs)).toEqual(['hour', 'day']);
     expect(intervalsFor(nowMs - 93 * dayMs, nowMs, minutesFromMs)).toEqual(['day']);
@@ -187,7 +187,7 @@ describe('a range by the calendar', () => {
 describe('a comparison', () => {
   const days = (fromMs: number, toMs: number) => ({ fromMs, toMs, interval: 'day' as const });
 
-  test('is none of all time, and the previous period in addresses of before', () => {
+  test('is none for all time, and the previous period in addresses of earlier versions', () => {
     expect(comparisonOf(new URLSearchParams('compare=year'), 'all')).toBeUndefined();
     expect(comparisonOf(new URLSearchParams('compare=on'), '30d')).toBe('previous');
     expect(comparisonOf(new URLSearchParams('compare=other'), '30d')).toBeUndefined();
@@ -245,12 +245,12 @@ test('without filling buckets there is no such line, and with nothing else only 
   expect(chartData([bucket(0, 5, true)], undefined)).toMatchObject({ clicks: [null], filling: [5] });
 });
 
-test('the time before is drawn step by step, however many it has', () => {
+test('the previous period is drawn bucket by bucket, however many it has', () => {
   const { previous } = chartData([bucket(0, 1), bucket(1, 1)], [bucket(-2, 9)]);
   expect(previous).toEqual([9, null]);
 });
 
-test('clicks that arrive are in the bucket of this moment, also where the range goes on after it', () => {
+test('arriving clicks are in the bucket of this moment, also if the range ends later', () => {
   const series = [bucket(0, 1), bucket(1, 2), bucket(2, 0)];
   const after = withArriving(series, 3, Date.parse(bucket(1, 0).start) + 30_000);
   expect(after.map(({ clicks }) => clicks)).toEqual([1, 5, 0]);

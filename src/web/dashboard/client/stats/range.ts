@@ -42,7 +42,7 @@ export interface ChosenRange extends StatsRange {
 export const bucketsMax = 93 * 24 - 2;
 const intervalMs: Readonly<Record<Interval, number>> = { minute: minuteMs, hour: hourMs, day: dayMs };
 
-/** What a range depends on besides the user's choice. */
+/** The other inputs of a range, besides the user's choice. */
 export interface RangeContext {
   readonly nowMs: number;
   readonly timeZone: string;
@@ -153,7 +153,7 @@ export function comparisonOf(query: URLSearchParams, preset: Preset | undefined)
   return asked === 'on' ? 'previous' : comparisons.find(name => name === asked);
 }
 
-/** How the API is asked for it. Matching weekdays are as many whole weeks earlier as the range is long, or a little more. */
+/** The parameters for the API. Matching weekdays are as many whole weeks earlier as the range is long, or a little more. */
 export function comparisonQuery(
   comparison: ComparisonName | undefined,
   { fromMs, toMs }: StatsRange,
@@ -168,7 +168,7 @@ export function comparisonQuery(
   return { compareFrom: earlier(fromMs), compareTo: earlier(toMs) };
 }
 
-/** Days of a calendar, the last included, as a range; undefined while one of them is no day. */
+/** Calendar days, including the last one, as a range; undefined while one of them is not a date. */
 export function daysRange(
   first: string,
   last: string,
@@ -176,13 +176,13 @@ export function daysRange(
 ): { readonly from: string; readonly to: string } | 'order' | 'length' | undefined {
   const [fromMs, lastMs] = [first, last].map(day => {
     const noonMs = Date.parse(`${day}T12:00:00Z`);
-    // Of no moment, only UTC has an offset.
+    // zoneOffsetMs() does not accept an invalid time.
     return Number.isNaN(noonMs) ? noonMs : startOf(noonMs - zoneOffsetMs(noonMs, timeZone), 'day', timeZone);
   }) as [number, number];
   if (Number.isNaN(fromMs) || Number.isNaN(lastMs)) return undefined;
   if (fromMs > lastMs) return 'order';
   const toMs = endOf(lastMs, 'day', timeZone);
-  // An hour more or less is the summer time's.
+  // Rounded, because summer time changes the length by an hour.
   if (Math.round((toMs - fromMs) / dayMs) > bucketsMax) return 'length';
   return { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() };
 }

@@ -165,7 +165,7 @@ function CustomDays({ first, last, timeZone, onDone }: CustomDaysProps) {
 const shownZonesMax = 60;
 let known: readonly string[] | undefined;
 
-/** Those whose days consist of whole quarter hours, which the server counts by. */
+/** The time zones whose days consist of whole quarter hours, which the server counts by. */
 function zones(): readonly string[] {
   known ??= [...new Set([browserZone, 'UTC', ...Intl.supportedValuesOf('timeZone')])];
   return known;

@@ -26,7 +26,7 @@ interface StatsViewProps {
 
 export function StatsView({ resource, arrivingSince, toolbar, children }: StatsViewProps) {
   const { value, problem, isLoading, isCurrent, choice, reload } = resource;
-  // Numbers of the choice stay below what went wrong when they were read again.
+  // If reading the current numbers again fails, they stay, below the error.
   const hasFailed = problem !== undefined && !isLoading && !isCurrent;
   return (
     <div class="stats" aria-busy={isLoading || (!isCurrent && !hasFailed)}>
@@ -37,7 +37,7 @@ export function StatsView({ resource, arrivingSince, toolbar, children }: StatsV
       ) : value === undefined ? (
         <StatsSkeleton />
       ) : (
-        // Numbers of the last choice stay until those of the new one arrive, but not as if they were these.
+        // The numbers of the previous choice stay, dimmed, until the new ones arrive.
         <div class="stats-numbers" data-stale={!isCurrent}>
           {isCurrent && <ProblemNotice problem={problem} />}
           <Coverage shown={value} />
@@ -50,7 +50,7 @@ export function StatsView({ resource, arrivingSince, toolbar, children }: StatsV
   );
 }
 
-/** Clicks of this moment belong to a range that has not ended. */
+/** Live clicks belong to a range only while it has not ended. */
 function arrivingIn(
   { stats, askedAtMs }: ShownStats,
   arrivingSince: StatsViewProps['arrivingSince'],
@@ -58,7 +58,7 @@ function arrivingIn(
   return Date.parse(stats.to) > browserClock.now() ? (arrivingSince?.(askedAtMs) ?? 0) : 0;
 }
 
-/** What the numbers do not have of their range. */
+/** Notes on clicks of the range that the numbers do not include. */
 function Coverage({ shown: { stats, choice } }: { readonly shown: ShownStats }) {
   const { coveredFrom, listsByDayUntil, comparison } = stats;
   const when = (time: string): string => formatIn('moment', time, choice.timeZone);
@@ -81,7 +81,7 @@ function Coverage({ shown: { stats, choice } }: { readonly shown: ShownStats }) 
 function ChartCard({ shown, arriving }: { readonly shown: ShownStats; readonly arriving: number }) {
   const { stats, choice } = shown;
   const { timeZone, filters, comparison } = choice;
-  // A filter by bots is a wish to see them.
+  // A filter by bots shows them.
   const asksForBots = filters.some(({ dimension }) => dimension === 'bot');
   const [chosen, setShowsBots] = useState<boolean>();
   const showsBots = chosen ?? asksForBots;
@@ -223,7 +223,7 @@ function Figure({
 interface ChangeProps {
   readonly value: number;
   readonly before: number;
-  /** More bots are neither good nor bad news. */
+  /** Shows a change as neither good nor bad, as for bots. */
   readonly isQuiet: boolean;
 }
 

@@ -97,10 +97,10 @@ export function TimeChart(props: TimeChartProps) {
   );
 }
 
-/** Nobody listens to more, and a shorter range has them. */
+/** A longer table is useless in a screen reader; a shorter range has fewer rows. */
 const tableRowsMax = 400;
 
-/** The chart for screen readers. A table alone is as large as its cells, hidden or not. */
+/** The chart for screen readers, inside an element that hides it: a hidden table alone would still take space. */
 function ChartTable({ series, previous, comparison, interval, timeZone }: TimeChartProps) {
   const locale = useStore(language);
   const table = (): ComponentChildren =>

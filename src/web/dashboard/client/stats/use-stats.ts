@@ -21,11 +21,11 @@ import {
 } from './range.ts';
 
 interface StatsSubject extends StatsOf {
-  /** Of one link: when it was created. */
+  /** When the link was created; only for one link. */
   readonly createdMs?: number;
 }
 
-/** What the user chose to see. */
+/** The user's choice. */
 export interface StatsChoice {
   readonly of: StatsSubject;
   readonly range: ChosenRange;
@@ -38,9 +38,9 @@ export interface ShownStats {
   readonly stats: Stats;
   /** When it was requested; clicks that arrived later are not in it. */
   readonly askedAtMs: number;
-  /** Of the request. */
+  /** The key of the request. */
   readonly key: string;
-  /** What it is of: while the next numbers are loading, not what the address bar says. */
+  /** The choice of these numbers: older than the address bar while the next numbers are loading. */
   readonly choice: StatsChoice;
 }
 

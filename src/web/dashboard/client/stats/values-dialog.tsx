@@ -88,7 +88,7 @@ export function ValuesDialog({ choice, filters, dimension, onClose }: ValuesDial
   );
 }
 
-/** Of the range that the dialog was opened with, because a list must not move while it is read. */
+/** Keeps the range that the dialog was opened with, because a list must not move while it is read. */
 function useValues(
   { of, range: current, timeZone }: StatsChoice,
   filters: readonly ViewFilter[],

@@ -26,7 +26,7 @@ async function readMap(signal: AbortSignal): Promise<WorldMapData> {
 interface WorldMapProps {
   /** The most clicks first. */
   readonly countries: readonly ValueCount[];
-  /** Those that are filtered by. */
+  /** The countries in the filter. */
   readonly chosen: readonly string[];
   /** Undefined where there are no filters. */
   readonly onCountry: ((country: string) => void) | undefined;
@@ -59,7 +59,7 @@ export function WorldMap({ countries, chosen, onCountry }: WorldMapProps) {
       country === '' ? undefined : { country, x: event.clientX - box.left, y: event.clientY - box.top },
     );
   };
-  /** As for a pointer: above the middle of the country. */
+  /** Shows the name as for a pointer, above the middle of the country. */
   const name = (event: FocusEvent): void => {
     const country = countryAt(event.target);
     const box = (event.target as Element).getBoundingClientRect();

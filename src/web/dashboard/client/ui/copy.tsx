@@ -13,7 +13,7 @@ export async function copyText(text: string | Promise<string>): Promise<boolean>
     if (typeof text === 'string') await navigator.clipboard.writeText(text);
     else {
       const blob = text.then(ready => new Blob([ready], { type: 'text/plain' }));
-      // The caller hears about a failure from the promise itself.
+      // The caller sees a failure in the promise itself.
       blob.catch(() => undefined);
       await navigator.clipboard.write([new ClipboardItem({ 'text/plain': blob })]);
     }

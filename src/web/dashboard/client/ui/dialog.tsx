@@ -9,7 +9,7 @@ import { CopyButton } from './copy.tsx';
 import { ProblemNotice, useSubmit } from './field.tsx';
 import { placeToasts } from './toast.tsx';
 
-/** What is asked before a dialog closes that would lose something. */
+/** The question before a dialog closes whose input would be lost. */
 interface CloseQuestion {
   readonly title: string;
   readonly text: string;
@@ -24,7 +24,7 @@ interface DialogProps {
   readonly footer?: ComponentChildren;
   readonly size?: 'small' | 'medium' | 'large';
   /** For dialogs that must be answered: signing in again. */
-  readonly isStubborn?: boolean;
+  readonly isRequired?: boolean;
   /** Asked when Escape, a click outside or the cross would close it. */
   readonly question?: CloseQuestion | undefined;
   /** Whether it shows what cannot be shown again: then Back asks, too. */
@@ -37,7 +37,7 @@ export function Dialog({
   children,
   footer,
   size = 'medium',
-  isStubborn = false,
+  isRequired = false,
   question,
   isSecret = false,
 }: DialogProps) {
@@ -58,7 +58,7 @@ export function Dialog({
   // Back and closing the tab would lose it, too.
   useEffect(() => (isSecret ? holdPage(() => setAsking(true)) : undefined), [isSecret]);
   const leave = (): void => {
-    if (isStubborn) return;
+    if (isRequired) return;
     if (question === undefined) onClose();
     else setAsking(true);
   };
@@ -81,7 +81,7 @@ export function Dialog({
           leave();
         }}
         onClose={() => {
-          // Some browsers close it by themselves when they are asked often enough; it is still to be answered.
+          // Some browsers close it by themselves after several attempts; it must still be answered.
           if (element.current?.isConnected && !element.current.open) element.current.showModal();
         }}
         onMouseDown={event => {
@@ -91,7 +91,7 @@ export function Dialog({
         <div class="dialog-frame">
           <div class="dialog-header">
             <h2 id={titleId}>{title}</h2>
-            {!isStubborn && <IconButton label={texts.actions.close} icon="close" onClick={leave} />}
+            {!isRequired && <IconButton label={texts.actions.close} icon="close" onClick={leave} />}
           </div>
           <div class="dialog-body">{children}</div>
           {footer !== undefined && <div class="dialog-footer">{footer}</div>}
@@ -119,7 +119,7 @@ interface FormDialogProps extends Pick<DialogProps, 'title' | 'onClose' | 'size'
   readonly isFilled?: boolean;
   /** An error that it throws is shown. */
   readonly onSubmit: () => Promise<void>;
-  /** Those that show their own errors. */
+  /** The names of the fields that show their own errors. */
   readonly fields?: readonly string[];
   readonly children: ComponentChildren | ((problems: FieldProblems) => ComponentChildren);
 }
@@ -141,12 +141,12 @@ export function FormDialog({
 }: FormDialogProps) {
   const form = useSubmit(onSubmit, { canSubmit, staysBusy: true });
   const [isTouched, setTouched] = useState(false);
-  // Of an entry of a list, such as `tags.3`, the list.
+  // An error of a list entry, such as `tags.3`, belongs to the field of the list.
   const named = form.problem instanceof ApiProblem ? form.problem.field?.split('.', 1)[0] : undefined;
   const field = fields.find(name => name === named);
   const onInput = (): void => {
     setTouched(true);
-    // It is about what was typed before.
+    // The error is about the previous input.
     form.forget();
   };
   return (

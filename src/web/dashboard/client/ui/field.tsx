@@ -100,7 +100,7 @@ export function TextField({ label, help, problem, aside, value, onText, prefix, 
 interface Choice<Value extends string> {
   readonly value: Value;
   readonly label: string;
-  /** Of a label that is in another language than the page. */
+  /** The language of the label, if it is not that of the page. */
   readonly lang?: string;
 }
 

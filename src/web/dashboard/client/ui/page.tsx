@@ -66,7 +66,7 @@ export function Skeleton({ lines = 3, tall = false }: { readonly lines?: number;
   );
 }
 
-/** The value of a resource once it is loaded, below what went wrong since; until then a placeholder. */
+/** Shows the value of a resource, below the error of a later reload; a placeholder until it is loaded. */
 export function Loaded<Value>({
   resource,
   skeleton = <Skeleton />,
@@ -75,7 +75,7 @@ export function Loaded<Value>({
 }: {
   readonly resource: Resource<Value>;
   readonly skeleton?: ComponentChildren;
-  /** For what does not exist, which is no failure; by default it says so and leads to the overview. */
+  /** Shown if the resource does not exist; by default, a message with a link to the overview. */
   readonly missing?: ComponentChildren;
   readonly children: (value: Value) => ComponentChildren;
 }) {

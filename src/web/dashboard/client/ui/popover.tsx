@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Icon, type IconName } from './button.tsx';
 
 interface PopoverProps {
-  /** What is chosen here; `text` is what is chosen now. */
+  /** What is chosen here; `text` is the current choice. */
   readonly label: string;
   readonly text: string;
   readonly icon: IconName;
@@ -16,7 +16,7 @@ export function Popover({ label, text, icon, children }: PopoverProps) {
   const frame = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
 
-  // Before the next key is pressed.
+  // A layout effect moves the focus before the next key is pressed.
   useLayoutEffect(() => {
     if (!isOpen) return;
     const panel = frame.current?.querySelector<HTMLElement>('.popover-panel');
@@ -47,7 +47,7 @@ export function Popover({ label, text, icon, children }: PopoverProps) {
     if (step === undefined || isDate) return;
     const choices = [...(frame.current?.querySelectorAll<HTMLElement>('.popover-choice') ?? [])];
     const at = choices.indexOf(document.activeElement as HTMLElement);
-    // From the search above them, up leads to the last one.
+    // From the search field above them, Up leads to the last choice.
     choices.at((Math.max(at, step === 1 ? -1 : 0) + step) % choices.length)?.focus();
     event.preventDefault();
   };

@@ -33,7 +33,7 @@ interface Life {
   leftMs: number;
   sinceMs: number;
   cancel: () => void;
-  /** When it goes without its action having been taken. */
+  /** Called when it disappears without its action. */
   readonly onEnd: () => void;
 }
 
@@ -62,7 +62,7 @@ export function showToast(
   const toast: Toast = { id, text, isProblem, ...(action !== undefined && { action }) };
   placeToasts();
   const shown = toasts.get();
-  // What can still be undone goes last.
+  // Messages that can still be undone are dismissed last.
   if (shown.length >= toastsMax)
     dismissToast((shown.find(each => each.action === undefined) ?? shown[0]!).id);
   toasts.set([...toasts.get(), toast]);
@@ -104,7 +104,7 @@ export function undoLast(): void {
   toast.action?.run();
 }
 
-/** What was given up is no problem. */
+/** An aborted request is not an error. */
 export function showProblem(error: unknown): void {
   if (isAbort(error)) return;
   showToast(messageOf(error), { isProblem: true });
@@ -116,14 +116,14 @@ export function dismissToast(id: number): void {
   life?.onEnd();
 }
 
-/** Without what happens when it goes. */
+/** Removes a message without calling its `onEnd`. */
 export function withdrawToast(id: number): void {
   lives.get(id)?.cancel();
   lives.delete(id);
   toasts.set(toasts.get().filter(toast => toast.id !== id));
 }
 
-/** Says what only changes a label, which is not read out. */
+/** Tells screen readers a change that is only visible in a label, which they do not read out. */
 export function announce(text: string): void {
   placeToasts();
   announced.set({ text, id: announced.get().id + 1 });

@@ -1,4 +1,4 @@
-/** What goes wrong around the dashboard: a session that ends, a server that goes down and comes back. */
+/** Interruptions: a session that ends, a server that goes down and comes back. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { callerOf } from '../kit/client.ts';
@@ -10,7 +10,7 @@ import { describeInBrowser } from './kit/describe-in-browser.ts';
 
 await describeInBrowser('the dashboard in trouble', browser => {
   const dataFolder = temporaryFolder();
-  // Not one that another process may get while the server is down.
+  // A port that no other process gets while the server is down.
   const PORT = String(freeEnginePorts(1)[0]);
   let terse: TerseProcess;
   let url: string;
@@ -30,7 +30,7 @@ await describeInBrowser('the dashboard in trouble', browser => {
     rmSync(dataFolder, { recursive: true, force: true });
   });
 
-  test('a session that ends in the middle of typing asks to sign in, and what was typed is saved after it', async () => {
+  test('a session that ends while the user types asks to sign in again, and then saves the typed text', async () => {
     const { page } = tab;
     await page.getByRole('link', { name: /\/kept$/ }).click();
     await page.getByRole('heading', { name: /\/kept$/ }).waitFor();
@@ -48,7 +48,7 @@ await describeInBrowser('the dashboard in trouble', browser => {
     expect(body.title).toBe('Typed before the session ended');
   });
 
-  test('a server in trouble when a page loads does not sign the user out', async () => {
+  test('a server that fails while a page loads does not sign the user out', async () => {
     const { page } = tab;
     let refused = 0;
     await page.route('**/api/v1/account', route => {
@@ -63,7 +63,7 @@ await describeInBrowser('the dashboard in trouble', browser => {
     await page.getByRole('link', { name: /\/kept$/ }).waitFor();
   });
 
-  test('a link that is deleted when the page is left is gone, though it was still being switched off', async () => {
+  test('a link is deleted when the page is left, even if it was still being disabled', async () => {
     const { page } = tab;
     const call = callerOf(terse.url);
     await call('POST', '/api/v1/links', { body: { longUrl: 'https://example.com/', customAlias: 'going' } });
@@ -79,13 +79,13 @@ await describeInBrowser('the dashboard in trouble', browser => {
     await row.waitFor({ state: 'detached' });
     expect((await call('GET', '/api/v1/links/going')).body.status).toBe('active');
     await page.goto('/dashboard');
-    // What a page sends when it is left may arrive after what the next one asks.
+    // The requests of a page that is left may arrive after those of the next page.
     await page.getByRole('region', { name: 'Clicks over time' }).waitFor();
     await until('the deletion', async () => (await call('GET', '/api/v1/links/going')).status !== 200);
     expect((await call('GET', '/api/v1/links/going')).status).toBe(410);
   });
 
-  test('a link is deleted although its owner signs out before the time for undo is over', async () => {
+  test('a link is deleted when its owner signs out before the time for undo is over', async () => {
     const call = callerOf(terse.url);
     await call('POST', '/api/v1/links', { body: { longUrl: 'https://example.com/', customAlias: 'last' } });
     const own = await openTab(browser(), url);
@@ -101,7 +101,7 @@ await describeInBrowser('the dashboard in trouble', browser => {
     await own.context.close();
   });
 
-  test('signing out works although the session has ended elsewhere', async () => {
+  test('signing out works after the session was ended elsewhere', async () => {
     const own = await openTab(browser(), url);
     await signIn(own, '/dashboard/account');
     await own.context.clearCookies();
@@ -128,7 +128,7 @@ await describeInBrowser('the dashboard in trouble', browser => {
       await route.fulfill({ response }).catch(() => {});
       answer();
     });
-    // A connection that comes back reads everything again.
+    // A page that is online again reloads everything.
     await page.route('**/api/v1/links/kept/stats**', route => route.abort(), { times: 1 });
     await page.getByRole('button', { name: /^Time range/ }).click();
     await page.getByRole('button', { name: 'Last 90 days' }).click();
@@ -155,10 +155,10 @@ await describeInBrowser('the dashboard in trouble', browser => {
     await page.getByText('it is not known whether the change was made').waitFor();
     const banner = page.getByRole('alert').filter({ hasText: 'The server cannot be reached.' });
     await banner.waitFor();
-    // A question waits for the answer instead of failing.
+    // A read waits for the server instead of failing.
     await page.getByRole('link', { name: 'Overview' }).first().click();
     terse = await startTerseProcess({ dataFolder, env: { PORT } });
-    // The page tries by itself, too, and may be quicker; then there is nothing left to click on.
+    // The page also retries by itself; if it is faster, the button is gone.
     const click = banner.getByRole('button', { name: 'Try now' }).click();
     await Promise.race([click.catch(() => {}), banner.waitFor({ state: 'detached' })]);
     await banner.waitFor({ state: 'detached' });
