@@ -1,8 +1,8 @@
 /**
- * Brings the items that an earlier version kept in DynamoDB (accounts, keys, sessions, invitations, the audit log,
- * blocklist entries, reviews that wait) into records. Reviews that were decided can only be found by walking the whole
- * table, which `terse setup` does. What belongs to an account comes before it, in transactions of their own that may be
- * repeated; the account and the position that was reached are one transaction, as in former-tables.ts.
+ * Imports the items that an earlier version kept in DynamoDB (accounts, keys, sessions, invitations, the audit log,
+ * blocklist entries, waiting reviews) into records. Decided reviews can only be found by walking the whole table, which
+ * `terse setup` does. The keys and sessions of an account are written before it, in separate transactions that may be
+ * repeated; the account and the new position are one transaction, as in former-tables.ts.
  */
 import {
   blockEntryKind,
@@ -40,7 +40,7 @@ const pageItems = 20;
 const walkedItems = 200;
 const entryPrefix = 'entry#';
 const reportPrefix = 'report#';
-/** What has to be brought before everything is a record. */
+/** Everything to import until all former items are records. */
 export const formerItems = [...formerTables, 'all reviews'] as const;
 const reviewWalk = formerItems.at(-1)!;
 const reviewPart = { part: 'reviews', prefix: 'review#' };
@@ -72,7 +72,7 @@ export async function importFormerItems(
       ...(reached === undefined ? {} : { range: { above: reached } }),
     });
     if (items.length === 0 && (await nextDay(dynamo, lastIdOf(day))) === undefined) return 'later';
-    // An empty day is left behind by its last possible id.
+    // An empty day is passed by its last possible id.
     const writes = items.map(({ sk, entry }) =>
       put(auditKind(auditDays), { id: sk, isRoutine: false, ...JSON.parse(entry) } as AuditEntry),
     );
@@ -109,7 +109,7 @@ async function bringEntries(records: RecordStore, dynamo: Dynamo, reached: strin
   return { reached: entries.at(-1)!.sk, writes: [put(blockListKind, state, list), ...writes] };
 }
 
-/** The reports in transactions of their own; one that was brought already conflicts with itself, and stays. */
+/** Writes each report in a separate transaction; one that was imported already conflicts with itself and stays. */
 async function bringReview(records: RecordStore, dynamo: Dynamo, code: string): Promise<RecordWrite[]> {
   const pk = partitionOf('review', code);
   const found = await dynamo.get<Recorded<Review>>({ pk, sk: 'review' });
@@ -126,7 +126,7 @@ async function bringReview(records: RecordStore, dynamo: Dynamo, code: string): 
   return [put(reviewKind, { ...found.record, reportsKept: items.length })];
 }
 
-/** All reviews, by a walk over the whole table; those that are records already stay as they are. */
+/** Imports all reviews by walking the whole table; those that are records already are not changed. */
 export async function importAllReviews(records: RecordStore, dynamo: Dynamo): Promise<number> {
   const before = await records.get(importKind, reviewWalk);
   if (before?.value.reached === null) return 0;
@@ -161,14 +161,14 @@ const importItems = (
     return page === 'later' ? undefined : (page ?? { reached: null, writes: [] });
   });
 
-/** A table that has no account of an earlier version has nothing else of one. */
+/** A table without an account of an earlier version has no other items of one, so its reviews need no walk. */
 async function noteNewTable(records: RecordStore, dynamo: Dynamo): Promise<void> {
   if ((await records.get(importKind, 'accounts')) !== undefined) return;
   const { items } = await dynamo.query<Key>({ pk: 'accounts', limit: 1 });
   if (items.length === 0) await records.transact([put(importKind, { table: reviewWalk, reached: null })]);
 }
 
-/** Only while the position is here: a process that lags behind would restore what was removed since. */
+/** Writes only while the position is unchanged: a process that lags behind would restore what was removed since. */
 async function bringAccount(
   records: RecordStore,
   dynamo: Dynamo,
@@ -184,7 +184,7 @@ async function bringAccount(
   if (found === undefined) return [];
   const keys = await keysOf(dynamo, pk);
   const sessions = JSON.parse(sessionsItem?.sessions ?? '[]') as Session[];
-  // One that was brought already conflicts with itself, and stays.
+  // One that was imported already conflicts with itself and stays.
   for (const key of keys) await records.transact([isHere, ...keyWrites(key)]);
   for (const session of sessions) await records.transact([isHere, sessionWrite(session)]);
   return [
@@ -204,7 +204,7 @@ async function keysOf(dynamo: Dynamo, pk: string): Promise<ApiKey[]> {
   return keys;
 }
 
-/** The day of the id that was reached, or the first one after it. */
+/** The day of the reached id, or the first day after it if that one is finished. */
 async function nextDay(dynamo: Dynamo, reached: string | undefined): Promise<string | undefined> {
   const from = reached === undefined ? undefined : dayOf(reached);
   const isOver = reached !== undefined && from !== undefined && reached === lastIdOf(from);
