@@ -1,4 +1,4 @@
-/** What the pipeline does with clicks that its stream does not take. */
+/** The pipeline with clicks that its stream does not accept. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const firstNumbers = (batches: number): number[] =>
   Array.from({ length: batches }, (_, index) => 1 + index * clicksPerBatch);
 
 describe('during a long outage of the stream', () => {
-  test('what memory should not hold is spilled, and all of it arrives in order, new clicks last', async () => {
+  test('clicks beyond the memory limit are spilled, and all arrive in order, new clicks last', async () => {
     const { pipeline, send } = troubles.start('one');
     expect(pipeline.counts.isStreamDown).toBe(false);
     troubles.broken.stream = true;
@@ -41,7 +41,7 @@ describe('during a long outage of the stream', () => {
     expect(readdirSync(troubles.spillFolder)).toEqual([]);
   });
 
-  test('it is known since when clicks wait, in memory, on disk, and of a dead process', async () => {
+  test('reports since when clicks wait, in memory, on disk, and of a dead process', async () => {
     const { pipeline, send, writer } = troubles.start('one');
     expect(writer.waitingSince).toBeUndefined();
     troubles.broken.stream = true;
@@ -98,7 +98,7 @@ describe('during a long outage of the stream', () => {
     expect(await troubles.logged()).toEqual(firstNumbers(3));
   });
 
-  test('a round does a bounded part of what is spilled', async () => {
+  test('a round stores a bounded number of spilled clicks', async () => {
     const { pipeline, send } = troubles.start('one');
     troubles.broken.stream = true;
     await send(203);
@@ -145,7 +145,7 @@ describe('during a long outage of the stream', () => {
     });
   }
 
-  test('a spill that takes clicks again is used again, and nothing comes out of order', async () => {
+  test('a spill that accepts clicks again is used again, and no clicks get out of order', async () => {
     writeFileSync(troubles.spillFolder, 'in the way');
     const { pipeline, send } = troubles.start('one');
     troubles.broken.stream = true;
@@ -159,7 +159,7 @@ describe('during a long outage of the stream', () => {
     expect(await troubles.logged()).toEqual(firstNumbers(16));
   });
 
-  test('what a killed process spilled is stored in its name by one that lives, and counted once', async () => {
+  test('clicks that a killed process spilled are stored in its name by a living one, and counted once', async () => {
     const dead = troubles.start('dead');
     await dead.send(2);
     troubles.broken.stream = true;
@@ -200,7 +200,7 @@ describe('during a long outage of the stream', () => {
     troubles.broken.stream = true;
     await dead.send(20);
     troubles.broken.stream = false;
-    // As if it had stored the first two and been killed before it could note that.
+    // As if it had stored the first two and was killed before it could record that.
     const itsLog = troubles.log('dead');
     for (const sequence of [1, 11]) await itsLog.append(troubles.batch(sequence));
     troubles.clock.advance(60_000);
@@ -244,7 +244,7 @@ describe('clicks that no stream takes', () => {
     for (const isDown of [false, true]) {
       troubles.broken.stream = isDown;
       await send();
-      // As of a machine whose clock was never set.
+      // Like on a machine whose clock was never set.
       const timeless = { ...troubles.batch(1), at: new Float64Array(clicksPerBatch) };
       await pipeline.accept(timeless as unknown as RawBatch);
       await send();

@@ -69,7 +69,7 @@ describe('click pipeline', () => {
     expect(first.pipeline.counts.counted + second.pipeline.counts.counted).toBe(40);
   });
 
-  test('a living process is left to count its own clicks', async () => {
+  test('a living process counts its own clicks itself', async () => {
     const other = troubles.start('other');
     await other.send(1);
     const { pipeline } = troubles.start('one');
@@ -147,7 +147,7 @@ describe('click pipeline', () => {
     expect(await pausesOf(troubles.start('one'), 4_000)).toBe(1);
   });
 
-  test('a rebuild lets new clicks in between and counts them too', async () => {
+  test('a recount accepts new clicks in between and counts them too', async () => {
     const { pipeline, send } = troubles.start('one');
     await send(3);
     await countAll(pipeline);

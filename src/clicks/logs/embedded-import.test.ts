@@ -39,7 +39,7 @@ async function bring(firstSequence: number, clicks: number): Promise<void> {
   await sink.close();
 }
 
-test('clicks are in the log under the name of the edge’s log, and no process counts as their producer', async () => {
+test('clicks are in the log under the name of the edge’s log, which is no living producer', async () => {
   await bring(1, 3);
   const stream = createEmbeddedLog({ folder, producer: 'other', clock });
   const [log] = await stream.partitions();
@@ -58,7 +58,7 @@ test('the next import knows what is stored, on later days too', async () => {
   expect((await open()).stored).toBe(5);
 });
 
-test('what lies in the log is not stored again when a crash came before it was noted', async () => {
+test('clicks in the log are not stored again if a crash came before they were recorded as stored', async () => {
   await bring(1, 3);
   expect((await open(new CheckpointFile(join(folder, 'another')))).stored).toBe(3);
 });
@@ -69,7 +69,7 @@ test('what was stored stays known when its days are over', async () => {
   expect((await open()).stored).toBe(3);
 });
 
-test('half a frame of an import that was killed hides nothing of the next', async () => {
+test('half a frame of an import that was killed hides no clicks of the next', async () => {
   await bring(1, 3);
   appendFileSync(join(folder, listLogs(folder)[0]!), Buffer.from([1, 2, 3]));
   await bring(4, 2);

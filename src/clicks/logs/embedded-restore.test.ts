@@ -116,7 +116,7 @@ describe('a log that came back from a backup', () => {
   });
   afterEach(() => rmSync(backup, { recursive: true, force: true }));
 
-  /** Archives what was written since the backup, loses it here, and gives what was counted of it. */
+  /** Archives what was written since the backup and loses it here; returns the counts with it. */
   async function archiveAndLose(): Promise<unknown> {
     clock.advance(dayMs);
     await days.archiver().round();
