@@ -1,4 +1,4 @@
-/** A load client as a process of its own on given cores. */
+/** A load client as a separate process on given cores. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClientPlan, ClientReport, Moment, OnMoment } from './client-plan.ts';

@@ -1,5 +1,5 @@
 /**
- * The whole way of a click, every stage a process of its own that can be asked what it has cost: one that redirects and
+ * The whole way of a click, every stage a separate process that can be asked what it has cost: one that redirects and
  * answers, Kafka, one that counts, ClickHouse. They share the cores they are given, as stages on one machine do.
  */
 import { readdirSync, statSync } from 'node:fs';

@@ -1,5 +1,5 @@
 /**
- * One address that attacks by connections, as a process of its own: COUNT at once, each doing the same. A connection
+ * One address that attacks by connections, as a separate process: COUNT at once, each doing the same. A connection
  * that the server ends is opened again. `bun attacker.ts KIND COUNT ADDRESS URL SECONDS`; prints "ready" when each has
  * been opened once, and ends by itself.
  */

@@ -8,7 +8,7 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-export interface ConnectionContext {
+export interface RunOptions {
   /** All of the environment apart from PATH; a variable that is undefined is left out. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly stdin?: string;
@@ -18,7 +18,7 @@ const launcher = join(import.meta.dir, '../../bin/terse.mjs');
 
 export async function runTerse(
   argv: readonly string[],
-  { env, stdin = '' }: ConnectionContext,
+  { env, stdin = '' }: RunOptions,
 ): Promise<Outcome> {
   const child = Bun.spawn(['node', launcher, ...argv], {
     env: { PATH: process.env.PATH, ...env },

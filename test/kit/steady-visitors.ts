@@ -22,7 +22,7 @@ export interface MadeLink {
   readonly longUrl: string;
 }
 
-export interface RetryPolicyOptions {
+export interface SteadyVisitorsOptions {
   /** Addresses of the running processes; a load balancer knows which ones are down. */
   readonly servers: () => readonly string[];
   readonly warmCount: number;
@@ -35,7 +35,7 @@ const answerMaxMs = 15_000;
 const coldAtFirst = 500;
 
 export class SteadyVisitors {
-  readonly #options: RetryPolicyOptions;
+  readonly #options: SteadyVisitorsOptions;
   readonly #warm: MadeLink[] = [];
   readonly #cold: MadeLink[] = [];
   readonly #timers: ReturnType<typeof setInterval>[] = [];
@@ -45,7 +45,7 @@ export class SteadyVisitors {
   readonly made: MadeLink[] = [];
   #turn = 0;
 
-  constructor(options: RetryPolicyOptions) {
+  constructor(options: SteadyVisitorsOptions) {
     this.#options = options;
   }
 

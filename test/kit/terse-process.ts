@@ -1,4 +1,4 @@
-/** Terse as an operator runs it: a process of its own, on a free loopback port, with its own data folder. */
+/** Terse as an operator runs it: a separate process, on a free loopback port, with its own data folder. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

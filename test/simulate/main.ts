@@ -110,7 +110,7 @@ async function passOn(output: ReadableStream<Uint8Array>): Promise<Totals> {
   return JSON.parse(rest) as Totals;
 }
 
-/** Half of the seeds here, half in a process of its own: there are two cores. */
+/** Half of the seeds here, half in a separate process: there are two cores. */
 async function runInTwo(): Promise<Totals> {
   const args = process.argv.slice(2).filter(arg => !arg.startsWith('--part'));
   const children = [0, 1].map(part =>

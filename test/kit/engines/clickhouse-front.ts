@@ -1,7 +1,7 @@
 /**
  * ClickHouse's HTTP interface in front of its engine as a library, as far as Terse uses it: a query in the address or
  * in the body, a body of rows in any format, settings as parameters, errors as text with the engine's number in a
- * header. It is a process of its own (`PORT FOLDER ADDON`), so that it can be paused and killed as a server is.
+ * header. It is a separate process (`PORT FOLDER ADDON`), so that it can be paused and killed as a server is.
  *
  * It rejects what it does not understand, rather than leave something out that a server would have done.
  */

@@ -29,7 +29,7 @@ export const sharedClickHouse = shareEngine(async (): Promise<SharedClickHouse> 
     : { freshDatabaseUrl: () => databaseUrl(given) };
 });
 
-/** One of its own, which the caller stops. */
+/** An exclusive one, which the caller stops. */
 export function startClickHouse(options?: FolderOptions): Promise<ClickHouseEngine> {
   const program = thingOf(findClickHouse());
   return startEngine('clickhouse', (folder, port) => new ClickHouseProcess(folder, port, program), options);

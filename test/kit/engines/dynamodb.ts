@@ -55,7 +55,7 @@ export async function dropGivenTables(): Promise<void> {
   tablesGiven.clear();
 }
 
-/** One of its own, which the caller stops. */
+/** An exclusive one, which the caller stops. */
 export function startDynamo(options: DynamoOptions = {}): Promise<DynamoEngine> {
   return startEngine('dynamodb', (folder, port) => new DynamoProcess(folder, port, options));
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A cache in front of Terse, in a process of its own. */
+/** A cache in front of Terse, in a separate process. */
 export interface Edge {
   readonly url: string;
   /** What `TERSE_EDGE_PURGE` is for it. */

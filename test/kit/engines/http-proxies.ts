@@ -28,7 +28,7 @@ interface Proxy {
   readonly versionOption: string;
 }
 
-/** One of its own, which the caller stops. `target` is where requests go, as `host:port`. */
+/** An exclusive one, which the caller stops. `target` is where requests go, as `host:port`. */
 export function startHttpProxy(name: HttpProxyName, target: string): Promise<HttpProxy> {
   return startEngine(
     name,

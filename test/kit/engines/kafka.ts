@@ -63,7 +63,7 @@ export const sharedKafka = shareEngine(async (): Promise<SharedKafka> => {
   return { freshTopicUrl: options => topicUrl(servers, 1, options) };
 });
 
-/** One of its own, which the caller stops. */
+/** An exclusive one, which the caller stops. */
 export function startKafka(options: KafkaOptions = {}): Promise<KafkaEngine> {
   return onFreePorts(2, async ports => {
     const broker = new BrokerProcess(1, nodesOn(ports), options);

@@ -46,7 +46,7 @@ export const sharedPostgres = shareEngine(async (): Promise<SharedPostgres> => {
     : { freshDatabase: () => createDatabase(given) };
 });
 
-/** One of its own, which the caller stops. */
+/** An exclusive one, which the caller stops. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresEngine> {
   const primary = await startServer(options);
   if (options.replica !== true) return primary;

@@ -45,7 +45,7 @@ export const sharedRedisCluster = shareEngine(async (): Promise<SharedRedis> => 
   return { url: given, flush: () => flushCluster(`redis://${firstNode}`) };
 });
 
-/** One of its own, which the caller stops. */
+/** An exclusive one, which the caller stops. */
 export function startRedisCluster(options: RedisOptions = {}): Promise<RedisClusterEngine> {
   return onFreePorts(2 * primaryCount, async ports => {
     const cluster = new RedisCluster(ports, options);

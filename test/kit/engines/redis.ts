@@ -28,7 +28,7 @@ export const sharedRedis = shareEngine(async (): Promise<SharedRedis> => {
   return { url: given, flush: () => flushAt(given) };
 });
 
-/** One of its own, which the caller stops. */
+/** An exclusive one, which the caller stops. */
 export function startRedis(options: RedisOptions = {}): Promise<RedisEngine> {
   return startEngine('redis', (folder, port) => new RedisProcess(folder, port, options));
 }

@@ -1,6 +1,6 @@
 /**
  * Where S3-compatible storage is: a server from an npm package with its dependencies, installed only into the project's
- * cache, and run by Node in a process of its own.
+ * cache, and run by Node in a separate process.
  */
 import { join } from 'node:path';
 import { type Found, once } from './found.ts';

@@ -24,7 +24,7 @@ export const varnishLogFormat = [
   '%{Referer}i',
 ].join('\\t');
 
-/** One of its own, which the caller stops. `origin` is where Terse answers, as `host:port`. */
+/** An exclusive one, which the caller stops. `origin` is where Terse answers, as `host:port`. */
 export async function startVarnish(origin: string): Promise<Varnish> {
   const varnish = await startEngine('varnish', (folder, port) => new VarnishProcess(folder, port, origin));
   await varnish.startLog();

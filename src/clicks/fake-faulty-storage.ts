@@ -26,7 +26,7 @@ export interface StartedPipeline {
   readonly send: (batches?: number) => Promise<void>;
 }
 
-export class Troubles {
+export class FaultyStorage {
   readonly folder = mkdtempSync(join(tmpdir(), 'terse-pipeline-'));
   readonly spillFolder = join(this.folder, 'spill');
   readonly clock = new ManualClock(samplesStart);
