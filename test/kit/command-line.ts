@@ -9,7 +9,7 @@ export interface Outcome {
 }
 
 export interface RunOptions {
-  /** All of the environment apart from PATH; a variable that is undefined is left out. */
+  /** The whole environment except PATH; undefined variables are left out. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly stdin?: string;
 }

@@ -76,7 +76,7 @@ function commandOf(program: ClickHouseProgram, folder: string, data: string, por
   return [...program.command, `--config-file=${config}`];
 }
 
-/** As little as a server starts with, and only on loopback. */
+/** The minimal configuration of a server, on loopback only. */
 function configOf(data: string, port: number): string {
   return `<clickhouse>
     <logger><level>warning</level><console>1</console></logger>

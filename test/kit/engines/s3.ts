@@ -12,7 +12,7 @@ import { type Revivable, shareEngine } from './shared-engine.ts';
 
 export interface SharedS3 extends Revivable {
   readonly keys: S3Keys;
-  /** The address of a prefix under which there is nothing yet. */
+  /** The address of an unused prefix. */
   freshAddress(): string;
 }
 
