@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { forgedFrame, openedFrame } from './fake-frames.ts';
 import { backlogBounds, clicksPerBatch, countAll, FaultyStorage } from './fake-faulty-storage.ts';
+import { forgedFrame, openedFrame } from './fake-frames.ts';
 import { encodeFrame } from './frame.ts';
 import type { RawBatch } from './recorder.ts';
 import { Spill } from './spill.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { countAll, type StartedPipeline, FaultyStorage } from './fake-faulty-storage.ts';
+import { countAll, FaultyStorage, type StartedPipeline } from './fake-faulty-storage.ts';
 
 let storage: FaultyStorage;
 beforeEach(() => {
