@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import packageDocument from '../../package.json' with { type: 'json' };
 import { callerOf } from '../kit/client.ts';
-import { type RunOptions, type Outcome, runTerse } from '../kit/command-line.ts';
+import { type Outcome, type RunOptions, runTerse } from '../kit/command-line.ts';
 import { adminKey, startTerseProcess, temporaryFolder } from '../kit/terse-process.ts';
 
 setDefaultTimeout(60_000);

@@ -16,10 +16,7 @@ export interface RunOptions {
 
 const launcher = join(import.meta.dir, '../../bin/terse.mjs');
 
-export async function runTerse(
-  argv: readonly string[],
-  { env, stdin = '' }: RunOptions,
-): Promise<Outcome> {
+export async function runTerse(argv: readonly string[], { env, stdin = '' }: RunOptions): Promise<Outcome> {
   const child = Bun.spawn(['node', launcher, ...argv], {
     env: { PATH: process.env.PATH, ...env },
     stdin: new Blob([stdin]),
