@@ -1,4 +1,4 @@
-/** A few seeds of the simulator in every CI run, and the proof that it finds what it is meant to find. */
+/** A few seeds of the simulator in every CI run, and a check that it finds planted bugs. */
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { report } from '../kit/report.ts';
