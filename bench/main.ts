@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: measures Terse together with a baseline in the same run. It prints tables and keeps the figures of every
- * round as JSON in .cache/bench. Nothing here passes or fails: times depend on the machine, ratios less.
+ * `npm run bench`: measures Terse together with a baseline in the same run. It prints tables and keeps the figures of
+ * every round as JSON in .cache/bench. Nothing here passes or fails: times depend on the machine, ratios less.
  */
 import { mkdirSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';

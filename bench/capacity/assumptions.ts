@@ -1,6 +1,6 @@
 /**
- * Assumptions about the traffic and choices of machines: each is a row and a flag on the command line, with the scale that
- * Terse is designed for as the default. Costs per unit are in unit-figures.ts.
+ * Assumptions about the traffic and choices of machines: each is a row and a flag on the command line, with the scale
+ * that Terse is designed for as the default. Costs per unit are in unit-figures.ts.
  */
 interface Row {
   readonly default: number;

@@ -1,10 +1,10 @@
 /**
- * Computes where redirects are answered: at the edge, in a process's memory, in the shared cache, or by the store, from the
- * popularity of links, the sizes of the caches and their TTLs.
+ * Computes where redirects are answered: at the edge, in a process's memory, in the shared cache, or by the store, from
+ * the popularity of links, the sizes of the caches and their TTLs.
  *
  * An LRU cache behaves as if it kept each key for the same time after its last use (Che's approximation): the time for
- * which the number of kept keys equals the capacity. Redis evicts roughly like that. Memory evicts by SIEVE, which has a
- * higher hit ratio, so its figures here are on the safe side (cache-tiers.test.ts replays both). Memory has no TTL to
+ * which the number of kept keys equals the capacity. Redis evicts roughly like that. Memory evicts by SIEVE, which has
+ * a higher hit ratio, so its figures here are on the safe side (cache-tiers.test.ts replays both). Memory has no TTL to
  * account for: an entry stays valid while the change feed proves that nothing has changed.
  */
 import type { Popularity } from './popularity.ts';
@@ -90,9 +90,9 @@ type Kept = (rate: number, usedWithinS: number) => number;
 
 const keptByUse: Kept = (rate, usedWithinS) => (rate === 0 ? 0 : -Math.expm1(-rate * usedWithinS));
 /**
- * A key that is kept for some time after its last use, but for at most `ttlS` after it was read. A read is followed by hits
- * until a pause is too long: certainly up to that time, and then with a probability that decays exponentially, so that
- * without a limit the hits equal `keptByUse`.
+ * A key that is kept for some time after its last use, but for at most `ttlS` after it was read. A read is followed by
+ * hits until a pause is too long: certainly up to that time, and then with a probability that decays exponentially, so
+ * that without a limit the hits equal `keptByUse`.
  */
 function keptByBoth(rate: number, usedWithinS: number, ttlS: number): number {
   if (rate === 0) return 0;

@@ -1,6 +1,6 @@
 /**
- * The parts of an installation on several machines, and how many units of each the busiest second needs. The order matters:
- * the number of processes determines the numbers of connections, polls and frames.
+ * The parts of an installation on several machines, and how many units of each the busiest second needs. The order
+ * matters: the number of processes determines the numbers of connections, polls and frames.
  */
 import type { Assumptions } from './assumptions.ts';
 import { answeredWhere, type Tiers } from './cache-tiers.ts';

@@ -1,6 +1,7 @@
 /**
- * A part of an installation consists of equal units: machines, servers, brokers. Each unit has a few limited resources; as
- * many units are planned as the busiest second needs, with some headroom. Parts that cannot be multiplied limit growth.
+ * A part of an installation consists of equal units: machines, servers, brokers. Each unit has a few limited resources;
+ * as many units are planned as the busiest second needs, with some headroom. Parts that cannot be multiplied limit
+ * growth.
  */
 
 /** The load in one second, and the amount of stored data. */

@@ -1,7 +1,7 @@
 /**
- * The popularity of very many links in few numbers. The key of rank k is requested in proportion to 1 / k^exponent; each of
- * the first ranks has its own bin, and later ones, which differ less and less, share bins. So ten billion links are about a
- * thousand bins, and sums over them are practically exact.
+ * The popularity of very many links in few numbers. The key of rank k is requested in proportion to 1 / k^exponent;
+ * each of the first ranks has its own bin, and later ones, which differ less and less, share bins. So ten billion links
+ * are about a thousand bins, and sums over them are practically exact.
  */
 export interface Bin {
   readonly keys: number;

@@ -1,6 +1,6 @@
 /**
- * Seven days of traffic, hour by hour: a curve over the day, quieter weekends, and in every hour a busiest second, with the
- * same ratio to its hour as in the busiest hour of the week. The average of the week is the assumed daily traffic.
+ * Seven days of traffic, hour by hour: a curve over the day, quieter weekends, and in every hour a busiest second, with
+ * the same ratio to its hour as in the busiest hour of the week. The average of the week is the assumed daily traffic.
  */
 import type { Assumptions } from './assumptions.ts';
 import type { Tiers } from './cache-tiers.ts';

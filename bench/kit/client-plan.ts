@@ -57,8 +57,8 @@ export interface ClientReport {
   /** Visits that were sent; the others left before there was a connection for them. */
   readonly sent: number;
   /**
-   * The client's own delay: how late it sent visits that were due and had a connection, and the maximum time that a received
-   * answer waited to be read.
+   * The client's own delay: how late it sent visits that were due and had a connection, and the maximum time that a
+   * received answer waited to be read.
    */
   readonly lagP99Ms: number;
   readonly lagMaxMs: number;

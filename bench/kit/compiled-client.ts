@@ -1,6 +1,6 @@
 /**
- * The load client at a constant rate (paced-client.c), compiled when it is needed. It counts in shared memory; after each
- * interval its figures are added up here.
+ * The load client at a constant rate (paced-client.c), compiled when it is needed. It counts in shared memory; after
+ * each interval its figures are added up here.
  */
 import { cc, ptr } from 'bun:ffi';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Puts servers under the same load in turns, and makes a table: results of the clients, costs, and the ratio of each server,
- * round by round, to the one that it is compared with. Above 1 is better.
+ * Puts servers under the same load in turns, and makes a table: results of the clients, costs, and the ratio of each
+ * server, round by round, to the one that it is compared with. Above 1 is better.
  */
 import type { LoadPlan, LoadRunner } from './load.ts';
 import { type Measure, measure, measureOf, ratio } from './measure.ts';

@@ -1,6 +1,6 @@
 /**
- * Assigns cores. A server gets separate cores from the load, so that they do not affect each other. With too few cores, or
- * no way to bind to them, both share all cores.
+ * Assigns cores. A server gets separate cores from the load, so that they do not affect each other. With too few cores,
+ * or no way to bind to them, both share all cores.
  */
 import { readFileSync } from 'node:fs';
 

@@ -1,6 +1,6 @@
 /**
- * A store with any number of links, written through the store's own port, and kept between runs, because ten million links
- * take a while. A folder with another schema or other links is rebuilt.
+ * A store with any number of links, written through the store's own port, and kept between runs, because ten million
+ * links take a while. A folder with another schema or other links is rebuilt.
  */
 import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -80,8 +80,8 @@ export async function readOnce({ dataFolder }: FilledStore): Promise<void> {
 }
 
 /**
- * A data folder with these links and separate clicks, so that the filled store stays unchanged otherwise. The database is a
- * symbolic link to the same file, which SQLite resolves.
+ * A data folder with these links and separate clicks, so that the filled store stays unchanged otherwise. The database
+ * is a symbolic link to the same file, which SQLite resolves.
  */
 export function lendLinks({ dataFolder }: FilledStore, folder: string): string {
   mkdirSync(folder, { recursive: true });

@@ -1,6 +1,6 @@
 /**
- * Millions of clicks, in batches like those of the recorder: columns, with repeated values in lists. Visitors are counted
- * exactly while they are drawn, so that estimates can be compared with the truth.
+ * Millions of clicks, in batches like those of the recorder: columns, with repeated values in lists. Visitors are
+ * counted exactly while they are drawn, so that estimates can be compared with the truth.
  */
 import { seededRandom } from '../../src/base/random.ts';
 import {

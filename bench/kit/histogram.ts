@@ -1,7 +1,7 @@
 /**
  * Latencies in buckets with a width of less than one per cent: quantiles have that precision, whatever the number of
- * requests, and recording allocates nothing. Between two powers of two all buckets are equally wide, so finding one takes a
- * few instructions; paced-client.c has the same buckets.
+ * requests, and recording allocates nothing. Between two powers of two all buckets are equally wide, so finding one
+ * takes a few instructions; paced-client.c has the same buckets.
  */
 export const subBucketCount = 128;
 const largestNs = 60e9;
@@ -48,8 +48,8 @@ export class Histogram {
   }
 
   /**
-   * Adds the requests that a stall prevented (coordinated omission). A client that waits for each answer records a stall only
-   * once, but visitors arriving every `intervalUs` would all have waited.
+   * Adds the requests that a stall prevented (coordinated omission). A client that waits for each answer records a
+   * stall only once, but visitors arriving every `intervalUs` would all have waited.
    */
   addOmitted(intervalUs: number): void {
     const recorded = this.#counts.slice();

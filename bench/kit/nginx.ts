@@ -1,6 +1,6 @@
 /**
- * nginx as the baseline: `return 302` from a map, access log on. With one worker it is one process without a master, like
- * Terse; with several it is a master and its workers, which share the port evenly.
+ * nginx as the baseline: `return 302` from a map, access log on. With one worker it is one process without a master,
+ * like Terse; with several it is a master and its workers, which share the port evenly.
  */
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Load at a constant rate (an open loop): visitors come whether or not the server keeps up. It measures latency, where a
- * closed loop measures throughput.
+ * Load at a constant rate (an open loop): visitors come whether or not the server keeps up. It measures latency, where
+ * a closed loop measures throughput.
  */
 import type { ClientPlan, ClientReport, OnMoment } from './client-plan.ts';
 import { runClient, withRequestsFile } from './client-process.ts';

@@ -1,6 +1,6 @@
 /**
- * The whole path of a click, with a separate process per stage whose CPU time can be read: one that redirects and answers,
- * Kafka, one that counts, ClickHouse. They share the given cores, like stages on one machine.
+ * The whole path of a click, with a separate process per stage whose CPU time can be read: one that redirects and
+ * answers, Kafka, one that counts, ClickHouse. They share the given cores, like stages on one machine.
  */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';

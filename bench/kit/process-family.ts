@@ -1,6 +1,6 @@
 /**
- * A process and all its descendants: a server is all processes that work for it. Read from /proc; on systems without it a
- * family is the process alone.
+ * A process and all its descendants: a server is all processes that work for it. Read from /proc; on systems without it
+ * a family is the process alone.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 

@@ -1,7 +1,7 @@
 /**
- * Writes a CPU profile of each thread of a server, for `flame-graph.ts` and browsers. Used as Bun's `--preload`, because
- * `--cpu-prof` sees only the main thread. Threads write when the file `write` appears in the folder, because a terminated
- * thread cannot write at its end.
+ * Writes a CPU profile of each thread of a server, for `flame-graph.ts` and browsers. Used as Bun's `--preload`,
+ * because `--cpu-prof` sees only the main thread. Threads write when the file `write` appears in the folder, because a
+ * terminated thread cannot write at its end.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector';

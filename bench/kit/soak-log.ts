@@ -1,6 +1,6 @@
 /**
- * Records a long load from both sides, interval by interval: the visitors' results, and the server's memory and backlog.
- * Each interval is a line in a file before the next begins, so that an interrupted soak loses at most one.
+ * Records a long load from both sides, interval by interval: the visitors' results, and the server's memory and
+ * backlog. Each interval is a line in a file before the next begins, so that an interrupted soak loses at most one.
  */
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';

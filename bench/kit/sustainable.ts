@@ -1,8 +1,8 @@
 /**
- * The sustainable rate of a server. The rate of a closed loop may not be sustainable: some work of an answer is done later,
- * and a growing backlog shows in no answer. A rate is sustainable when it was held for a while at a constant pace, every
- * visitor was served quickly, no click was dropped, and all the work, until the last click was counted, took no more than
- * that time.
+ * The sustainable rate of a server. The rate of a closed loop may not be sustainable: some work of an answer is done
+ * later, and a growing backlog shows in no answer. A rate is sustainable when it was held for a while at a constant
+ * pace, every visitor was served quickly, no click was dropped, and all the work, until the last click was counted,
+ * took no more than that time.
  */
 import { reconcileAt } from '../../test/kit/click-account.ts';
 import { formatCount } from './measure.ts';

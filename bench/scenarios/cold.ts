@@ -1,6 +1,6 @@
 /**
- * A store far larger than the cache: every redirect reads the database. Measured with the file in the page cache and after
- * it was dropped from there, together with typical calls of owners with so many links.
+ * A store far larger than the cache: every redirect reads the database. Measured with the file in the page cache and
+ * after it was dropped from there, together with typical calls of owners with so many links.
  */
 import { join } from 'node:path';
 import { seededRandom } from '../../src/base/random.ts';

@@ -1,7 +1,7 @@
 /**
- * Durable creates. Each answer waits for its link to be on disk, and a disk makes only so many writes durable per second:
- * what matters is how many creates share one. In memory, where durability costs nothing, the same load shows the limit of
- * the CPU.
+ * Durable creates. Each answer waits for its link to be on disk, and a disk makes only so many writes durable per
+ * second: what matters is how many creates share one. In memory, where durability costs nothing, the same load shows
+ * the limit of the CPU.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

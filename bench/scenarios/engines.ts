@@ -1,7 +1,7 @@
 /**
- * Terse on different engines: the cost of a redirect from memory, from the shared cache, and from the store; and the cost of
- * a create. Embedded storage is the baseline, because it is the default. An unavailable engine is left out, and the table
- * says why.
+ * Terse on different engines: the cost of a redirect from memory, from the shared cache, and from the store; and the
+ * cost of a create. Embedded storage is the baseline, because it is the default. An unavailable engine is left out, and
+ * the table says why.
  */
 import { join } from 'node:path';
 import { inParallel } from '../../src/base/in-parallel.ts';

@@ -1,7 +1,7 @@
 /**
- * Latency at four fifths of the sustainable rate, at a constant pace: a stall counts for every visitor who comes during it.
- * Compared with nginx at the same rate, which shows the share of the machine and the client; and with the pauses of garbage
- * collection.
+ * Latency at four fifths of the sustainable rate, at a constant pace: a stall counts for every visitor who comes during
+ * it. Compared with nginx at the same rate, which shows the share of the machine and the client; and with the pauses of
+ * garbage collection.
  */
 import { join } from 'node:path';
 import { filledStore, lendLinks } from '../kit/filled-store.ts';

@@ -1,7 +1,7 @@
 /**
  * Overload: two and three times the sustainable rate, with visitors who come whether or not others are served and leave
- * after a timeout. Throughput must not drop, the excess must be rejected quickly with a Retry-After, and the server must
- * recover when the overload ends.
+ * after a timeout. Throughput must not drop, the excess must be rejected quickly with a Retry-After, and the server
+ * must recover when the overload ends.
  */
 import { join } from 'node:path';
 import { reconcileAt } from '../../test/kit/click-account.ts';

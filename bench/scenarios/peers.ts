@@ -1,6 +1,6 @@
 /**
- * One redirect by alternative servers: nginx, HAProxy and Caddy, each with its access log, and minimal servers on Node and
- * Bun without one. Unavailable ones are left out, by name.
+ * One redirect by alternative servers: nginx, HAProxy and Caddy, each with its access log, and minimal servers on Node
+ * and Bun without one. Unavailable ones are left out, by name.
  */
 import { mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Redirects of hot links: one viral link, a thousand in turn, and many with realistic popularity. Compared with nginx and
- * with the minimum of the runtime.
+ * Redirects of hot links: one viral link, a thousand in turn, and many with realistic popularity. Compared with nginx
+ * and with the minimum of the runtime.
  */
 import { join } from 'node:path';
 import { startBareServer } from '../kit/bare-server.ts';

@@ -1,6 +1,6 @@
 /**
- * Blocklist entries, the parts of a URL that they match, and the lines that feeds and people write. Entries and URLs are
- * normalised into one spelling here, so that matching is a text comparison: no scheme, no root dot, no fragment, no
+ * Blocklist entries, the parts of a URL that they match, and the lines that feeds and people write. Entries and URLs
+ * are normalised into one spelling here, so that matching is a text comparison: no scheme, no root dot, no fragment, no
  * needless percent escape.
  *
  * Most servers answer `/login`, `/login/`, `/login;x` and `//login` alike, and some on several ports. So a blocked page

@@ -85,8 +85,8 @@ export class HashSet {
 }
 
 /**
- * The slot that has the hash, or a free one for it: there is always one, because a set grows before it is full. Hashes are
- * scaled to the number of slots, which need not be a power of two.
+ * The slot that has the hash, or a free one for it: there is always one, because a set grows before it is full. Hashes
+ * are scaled to the number of slots, which need not be a power of two.
  */
 function placeOf(slots: Int32Array, low: number, high: number): number {
   let at = Math.floor(((low >>> 0) / twoTo32) * (slots.length / 2)) * 2;

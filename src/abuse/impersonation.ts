@@ -1,6 +1,6 @@
 /**
- * Hosts that impersonate a brand, the boldest disguise first: a name that only looks like the brand's, the brand's whole
- * domain as a subdomain, a name with one letter wrong, and the brand's name in the domain or in a subdomain.
+ * Hosts that impersonate a brand, the boldest disguise first: a name that only looks like the brand's, the brand's
+ * whole domain as a subdomain, a name with one letter wrong, and the brand's name in the domain or in a subdomain.
  */
 import { skeletonOf } from './homograph.ts';
 import type { HostParts } from './hosts.ts';

@@ -52,9 +52,9 @@ export const urlInputBytesMax = 8192;
 const hostBytesMax = 253;
 const labelBytesMax = 63;
 /**
- * Limits a host in the input, its root dot included. The parser sorts combining marks in time that grows with the square
- * of their number: 160 KB of them took seven seconds, 253 take a twentieth of a millisecond. A serialised name has at
- * least one byte per counted character, so longer ones could not be accepted anyway.
+ * Limits a host in the input, its root dot included. The parser sorts combining marks in time that grows with the
+ * square of their number: 160 KB of them took seven seconds, 253 take a twentieth of a millisecond. A serialised name
+ * has at least one byte per counted character, so longer ones could not be accepted anyway.
  */
 const hostCharactersMax = hostBytesMax + 1;
 

@@ -69,7 +69,8 @@ export class BatchedReads<Value> {
       const values = await this.#options.read(keys, deadlineMs);
       return keys.map(key => values.get(key));
     } catch (error) {
-      // A Problem of the engine concerns every key. Any other error may be caused by one key and must not fail the others.
+      // A Problem of the engine concerns every key. Any other error may be caused by one key and must not fail the
+      // others.
       if (keys.length === 1 || error instanceof Problem) throw error;
       return keys.map(async key => (await this.#read([key], deadlineMs))[0]);
     }

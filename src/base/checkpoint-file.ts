@@ -1,7 +1,7 @@
 /**
- * A number in a small file that outlives the process. The file is replaced atomically and durably, so a reader finds the
- * old number or the new one. A missing or unreadable number is undefined, and every reader must be able to start without
- * one.
+ * A number in a small file that outlives the process. The file is replaced atomically and durably, so a reader finds
+ * the old number or the new one. A missing or unreadable number is undefined, and every reader must be able to start
+ * without one.
  */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';

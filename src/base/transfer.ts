@@ -2,8 +2,8 @@
  * Copies one part of an installation (its links, its keys, its audit log, …) from one engine to another. Every driver
  * implements this beside its store; `tools/migrate` is the only user.
  *
- * A record is the same on every engine: a JSON value under a key that no other record of the part has. Engines may order
- * their records differently: to compare two engines, look records up by key.
+ * A record is the same on every engine: a JSON value under a key that no other record of the part has. Engines may
+ * order their records differently: to compare two engines, look records up by key.
  */
 export interface Transfer<Value = unknown> {
   readonly part: string;
@@ -39,7 +39,10 @@ export interface TransferPage<Value = unknown> {
   readonly next: string | undefined;
 }
 
-/** How far a migration has come. Kept in the target, so that any machine can resume it and the copy and its progress belong together. */
+/**
+ * How far a migration has come. Kept in the target, so that any machine can resume it and the copy and its progress
+ * belong together.
+ */
 export interface ProgressNotes {
   load(): Promise<string | undefined>;
   /** Makes this runner the one that copies. */

@@ -64,9 +64,9 @@ function isFile(file: ManifestFile | null): boolean {
 }
 
 /**
- * The contents of a topic's day: a range of offsets for each partition, in parts that are named by their contents. A day
- * begins where the one before ended, so days have neither gaps nor overlaps, whatever the producers' clocks said around
- * midnight. The manifest is written last; without it the day does not exist.
+ * The contents of a topic's day: a range of offsets for each partition, in parts that are named by their contents. A
+ * day begins where the one before ended, so days have neither gaps nor overlaps, whatever the producers' clocks said
+ * around midnight. The manifest is written last; without it the day does not exist.
  *
  * While a day is being archived, the progress of each partition is kept beside its parts, so that another process can
  * continue.

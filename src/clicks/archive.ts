@@ -1,7 +1,7 @@
 /**
  * The archive of raw clicks whose retention in the log ends: objects under names, each written as a whole. Parts are
- * named by their contents and manifests are written last, so an interrupted upload leaves nothing that looks like a day.
- * `archive.conformance.ts` defines the contract.
+ * named by their contents and manifests are written last, so an interrupted upload leaves nothing that looks like a
+ * day. `archive.conformance.ts` defines the contract.
  */
 import { createHash } from 'node:crypto';
 

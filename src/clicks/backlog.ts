@@ -1,8 +1,8 @@
 /**
  * Clicks that wait for their stream, in the order they came. While the stream accepts them they are here for a moment.
- * When it does not, they stay in memory for a while, because most outages are short. Then the oldest are spilled to disk,
- * where they survive a kill. When the spill is full, or the disk fails too, the oldest are dropped and counted by reason.
- * Spilled clicks are always older than those in memory.
+ * When it does not, they stay in memory for a while, because most outages are short. Then the oldest are spilled to
+ * disk, where they survive a kill. When the spill is full, or the disk fails too, the oldest are dropped and counted by
+ * reason. Spilled clicks are always older than those in memory.
  *
  * For one caller at a time: `next` returns the same batch until it is done.
  */
@@ -136,8 +136,8 @@ export class ClickBacklog {
   }
 
   /**
-   * Spills clicks that are too many or too old for memory, and drops those that cannot be kept. Clicks behind spilled ones
-   * are spilled at once: they cannot be stored before these, and a kill loses only clicks in memory.
+   * Spills clicks that are too many or too old for memory, and drops those that cannot be kept. Clicks behind spilled
+   * ones are spilled at once: they cannot be stored before these, and a kill loses only clicks in memory.
    */
   keepWithinBounds(): void {
     const { memoryClicksMax, memoryMs, refusedClicksMax, spilledAtOnceMax } = this.#bounds;

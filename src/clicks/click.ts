@@ -1,7 +1,7 @@
 /**
  * A click: one followed link. It exists in two forms. The redirect records a raw click, which has the visitor's address
- * and stays in memory. An enriched click is stored: it has a country instead of the address, and a keyed hash that cannot
- * be reversed and whose key changes every day.
+ * and stays in memory. An enriched click is stored: it has a country instead of the address, and a keyed hash that
+ * cannot be reversed and whose key changes every day.
  */
 
 /** Why a visit is not a person's click; `human` is one that counts. */

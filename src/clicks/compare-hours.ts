@@ -67,7 +67,8 @@ export async function compareHours(
   const sumOf = new Map(sums.map(sum => [sum.hour, sum]));
   const inStream = countsStream ? await streamHours(sources, span) : new Map<number, number>();
   const keptSince = countsStream ? (await log.retention()).keptSince : Number.POSITIVE_INFINITY;
-  // Clicks of an old hour may have arrived meanwhile, for example from an edge's log: either they wait, or the ledger has changed.
+  // Clicks of an old hour may have arrived meanwhile, for example from an edge's log: either they wait, or the ledger
+  // has changed.
   const settledUntil = Math.min(settledBefore, await sources.settledUntil(heads));
   const changed = changedHours(ledger, await warehouse.ledger(span.from, span.to));
   const account = reconcile({ heads, counted, countedAfter: counted, ledger, settledUntil, ...span });
@@ -126,7 +127,9 @@ async function streamHours(
   return hours;
 }
 
-/** Uncounted messages by the hour in which they were written: those between the counted offset and the end of the hour. */
+/**
+ * Uncounted messages by the hour in which they were written: those between the counted offset and the end of the hour.
+ */
 async function uncountedMessages(
   { warehouse, log, hasTimes }: ComparisonSources,
   hours: ReadonlySet<number>,
@@ -149,8 +152,8 @@ async function uncountedMessages(
 
 /**
  * Compares one hour of the last day at a time, the one whose last attempt is longest ago, so that every hour gets its turn
- * and the work is bounded. An attempt on an hour that is settling or cannot be compared counts too: it must not block the
- * others. A difference is checked twice, because a comparison may run in the middle of a change.
+ * and the work is bounded. An attempt on an hour that is settling or cannot be compared counts too: it must not block
+ * the others. A difference is checked twice, because a comparison may run in the middle of a change.
  */
 export interface HourWatchOptions {
   readonly compare: (from: number, to: number) => Promise<readonly HourComparison[]>;

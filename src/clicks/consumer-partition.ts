@@ -1,6 +1,6 @@
 /**
- * The state of one partition in a consumer: the messages that are read and not counted, and the planned block, which may
- * not be counted yet. A planned block is counted exactly as planned, to the offset.
+ * The state of one partition in a consumer: the messages that are read and not counted, and the planned block, which
+ * may not be counted yet. A planned block is counted exactly as planned, to the offset.
  */
 import { clickCount } from './click.ts';
 import { batchesOf, type LogBatch, type LogItem, type LogPiece } from './log.ts';
@@ -167,9 +167,9 @@ const clicksIn = (items: readonly LogItem[]): number =>
  * The part of a stream that a consumer needs when several processes count it together: the partitions that are assigned
  * to it for a while, and a place to record what it is about to count.
  *
- * That record is called a plan. It says up to where a partition is counted, and which block comes next. Only the current
- * owner of the partition can write it, and the next owner reads it first. So a block is counted by one process, or by
- * several as exactly the same block (ADR 13).
+ * That record is called a plan. It says up to where a partition is counted, and which block comes next. Only the
+ * current owner of the partition can write it, and the next owner reads it first. So a block is counted by one process,
+ * or by several as exactly the same block (ADR 13).
  */
 export interface CountingGroup {
   /** The current term; throws `NotOurTurn` while partitions are being assigned. */

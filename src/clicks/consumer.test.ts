@@ -23,8 +23,8 @@ const bounds = {
 } as const;
 
 /**
- * Like a warehouse of several tables without transactions: a block goes to one table after the other, each recognises it
- * by its place and accepts it once, and anything may happen in between. It compares no positions.
+ * Like a warehouse of several tables without transactions: a block goes to one table after the other, each recognises
+ * it by its place and accepts it once, and anything may happen in between. It compares no positions.
  */
 class TwoTables {
   readonly tables = [new Map<string, number>(), new Map<string, number>()];

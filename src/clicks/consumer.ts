@@ -207,8 +207,8 @@ export class ClickConsumer {
   }
 
   /**
-   * Counts all blocks together, which is less work for the warehouse, or separately while it rejects some. False when it
-   * rejects one.
+   * Counts all blocks together, which is less work for the warehouse, or separately while it rejects some. False when
+   * it rejects one.
    */
   async #count(term: CountingTerm, blocks: readonly Block[]): Promise<boolean> {
     const { warehouse: access, onProblem } = this.#options;
@@ -250,8 +250,8 @@ export class ClickConsumer {
   }
 
   /**
-   * Checks whether counts were restored from an earlier time, or replaced. The next block would show it too, but the next
-   * click may be a long time off. False when the warehouse does not answer.
+   * Checks whether counts were restored from an earlier time, or replaced. The next block would show it too, but the
+   * next click may be a long time off. False when the warehouse does not answer.
    */
   async #lookBack(): Promise<boolean> {
     const { warehouse: access, clock, onProblem } = this.#options;

@@ -62,7 +62,8 @@ export function countsConformance(warehouse: () => Warehouse, isPlanned: boolean
       [owner, { kind: 'tag', ownerId: 'acc_1', tag: 'a' }, link('link0')],
       [link('nobody')],
     ];
-    // Within a minute, around midnight, within a quarter hour, across several of them, from before the first click, and after the last.
+    // Within a minute, around midnight, within a quarter hour, across several of them, from before the first click, and
+    // after the last.
     for (const [early, late] of [
       [0, grainMs.minute],
       [grainMs.day / 2 - 4 * grainMs.minute, grainMs.day / 2 + 3 * grainMs.minute],

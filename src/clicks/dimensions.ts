@@ -1,7 +1,7 @@
 /**
- * The dimensions by which statistics filter and list clicks, as data: both warehouses, the API, exports and the dashboard
- * read this table. A new dimension is a row at the end (the order numbers an enum in ClickHouse) and a step of enrichment
- * that finds its value. The dashboard bundles this file, so it imports types only.
+ * The dimensions by which statistics filter and list clicks, as data: both warehouses, the API, exports and the
+ * dashboard read this table. A new dimension is a row at the end (the order numbers an enum in ClickHouse) and a step
+ * of enrichment that finds its value. The dashboard bundles this file, so it imports types only.
  */
 import type {
   AgentTraits,

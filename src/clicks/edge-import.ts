@@ -1,7 +1,8 @@
 /**
- * Counts the clicks that an edge cache answered by itself, from its log. A click is numbered by its place among the clicks
- * of the log, and the log is identified by its first line. So a log that is read again, has grown, was renamed, or comes
- * from another machine gives each click the same producer and number as before, and every number is counted once.
+ * Counts the clicks that an edge cache answered by itself, from its log. A click is numbered by its place among the
+ * clicks of the log, and the log is identified by its first line. So a log that is read again, has grown, was renamed,
+ * or comes from another machine gives each click the same producer and number as before, and every number is counted
+ * once.
  *
  * Only whole lines count: the end of a log may be half a line that is still being written.
  */
@@ -264,9 +265,9 @@ export interface ImportTarget {
 }
 
 /**
- * Opens the sink for the clicks of an edge's log. If partitions are numbered separately, a click's number depends on the
- * clicks before it, so those that an earlier run stored are numbered again but not sent. A message that was sent twice,
- * because of a crash before that was recorded, is counted once by its numbers.
+ * Opens the sink for the clicks of an edge's log. If partitions are numbered separately, a click's number depends on
+ * the clicks before it, so those that an earlier run stored are numbered again but not sent. A message that was sent
+ * twice, because of a crash before that was recorded, is counted once by its numbers.
  */
 export function openImport({
   writer,
@@ -290,7 +291,9 @@ export function openImport({
   };
 }
 
-/** The newest number in the log itself: a crash may have come before it was recorded, and nothing may be stored twice. */
+/**
+ * The newest number in the log itself: a crash may have come before it was recorded, and nothing may be stored twice.
+ */
 export async function newestIn(log: ClickLog, producer: string): Promise<number> {
   let newest = 0;
   for (const partition of await log.partitions()) {

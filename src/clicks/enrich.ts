@@ -1,6 +1,6 @@
 /**
- * Turns raw clicks into enriched ones, a batch at a time: an ordered list of named steps, each of which fills its column.
- * Repeated strings are analysed once, not once per click. Addresses go in and do not come out.
+ * Turns raw clicks into enriched ones, a batch at a time: an ordered list of named steps, each of which fills its
+ * column. Repeated strings are analysed once, not once per click. Addresses go in and do not come out.
  *
  * Each step is timed over the whole batch, which costs two reads of the clock per thousand clicks.
  */
@@ -320,8 +320,8 @@ class Catalog<Value> {
 }
 
 /**
- * Makes the lists of a batch, which have only the entries that its clicks point to. The marks of entries are kept between
- * calls, because clearing them would take longer than a small batch itself.
+ * Makes the lists of a batch, which have only the entries that its clicks point to. The marks of entries are kept
+ * between calls, because clearing them would take longer than a small batch itself.
  */
 class ListMaker {
   #call = 0;

@@ -1,7 +1,7 @@
 /**
  * Exports single clicks of one link as lines of text, a piece at a time: a client that downloads a year of clicks, or
- * stops reading halfway, costs no more memory than one piece. Similar clicks take very little space in a log, so a piece
- * may end within one batch.
+ * stops reading halfway, costs no more memory than one piece. Similar clicks take very little space in a log, so a
+ * piece may end within one batch.
  */
 import { type ClickBatch, clickAt, clickCount } from './click.ts';
 import { dimensionOf, dimensions, valueAt, valuesOf } from './dimensions.ts';

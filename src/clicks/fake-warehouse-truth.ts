@@ -1,6 +1,6 @@
 /**
- * Clicks as a warehouse receives them, and the right answer to any question about them, computed in the simplest way from
- * the single clicks. It shares nothing with the warehouses but the estimate of visitors.
+ * Clicks as a warehouse receives them, and the right answer to any question about them, computed in the simplest way
+ * from the single clicks. It shares nothing with the warehouses but the estimate of visitors.
  */
 import type { AskedWorld } from '../../test/kit/random-questions.ts';
 import type { Random } from '../base/random.ts';
@@ -248,8 +248,8 @@ interface Oracle {
 }
 
 /**
- * The differences of an answer from the truth, if any. If single clicks may have been removed, a filtered answer must say
- * since when it has them, and be right about the time since; every other answer must be right completely.
+ * The differences of an answer from the truth, if any. If single clicks may have been removed, a filtered answer must
+ * say since when it has them, and be right about the time since; every other answer must be right completely.
  */
 export function mismatchOf(
   truth: Oracle,

@@ -1,7 +1,7 @@
 /**
- * Columns of a frame in few and small bytes. A column is as wide as its largest number needs; a column of zeros has width
- * 0. In a column of positions, 0 means the entry after the highest so far, any other number is the position plus one:
- * lists are made in the order in which clicks first need their entries, so that most numbers are 0.
+ * Columns of a frame in few and small bytes. A column is as wide as its largest number needs; a column of zeros has
+ * width 0. In a column of positions, 0 means the entry after the highest so far, any other number is the position plus
+ * one: lists are made in the order in which clicks first need their entries, so that most numbers are 0.
  */
 
 const wideTimeBytes = 8;

@@ -91,9 +91,9 @@ export function readHeads(folder: string, clock: Clock): ProducerHead[] {
 }
 
 /**
- * The links whose clicks were deleted, and up to which time. This is kept beside the log and not in the warehouse, because
- * the warehouse may be discarded and recounted, and deleted clicks must stay deleted. One line per deletion, appended and
- * synced before anything else happens.
+ * The links whose clicks were deleted, and up to which time. This is kept beside the log and not in the warehouse,
+ * because the warehouse may be discarded and recounted, and deleted clicks must stay deleted. One line per deletion,
+ * appended and synced before anything else happens.
  */
 const fileOf = (folder: string): string => join(folder, 'forgotten');
 

@@ -12,9 +12,9 @@ import { type ClickBatch, emptyBatch } from './click.ts';
 /** The part of a log that a producer needs. `Place` says where a batch was stored, if the log knows. */
 export interface LogWriter<Place = unknown> {
   /**
-   * Resolves when the batch would survive a power cut. When it throws, it is unknown how much of the batch was stored, and
-   * the caller appends it again. A batch that a dead producer left behind is appended in its name, after all that it
-   * appended itself.
+   * Resolves when the batch would survive a power cut. When it throws, it is unknown how much of the batch was stored,
+   * and the caller appends it again. A batch that a dead producer left behind is appended in its name, after all that
+   * it appended itself.
    */
   append(batch: ClickBatch, producer?: string): Promise<Place>;
   close(): Promise<void>;
@@ -30,7 +30,9 @@ export interface ClickLog {
    * when there is none. A partition that cannot be read now is left out.
    */
   read(offsets: ReadonlyMap<string, number>, bounds: ReadBounds): Promise<ReadonlyMap<string, LogPiece>>;
-  /** The offset of each partition from which it has clicks since this time; partitions without such clicks are left out. */
+  /**
+   * The offset of each partition from which it has clicks since this time; partitions without such clicks are left out.
+   */
   offsetsAt(time: number): Promise<ReadonlyMap<string, number>>;
   /** The retention of the whole log, or of some partitions if they are kept separately. */
   retention(partitions?: ReadonlySet<string>): Promise<Retention>;
@@ -179,8 +181,8 @@ export async function livingProducers(log: Pick<LocalLog, 'producers'>): Promise
 }
 
 /**
- * If producers share partitions, a producer numbers its clicks separately for each of them, under a name for the pair. So
- * the numbers of a name have no gaps, and one number per name says what was counted.
+ * If producers share partitions, a producer numbers its clicks separately for each of them, under a name for the pair.
+ * So the numbers of a name have no gaps, and one number per name says what was counted.
  */
 export const pairName = (producer: string, partition: number): string => `${producer}/${partition}`;
 

@@ -1,6 +1,6 @@
 /**
- * Links for the click thread, each described once. They are sent as columns, because an object per link takes many times
- * as long to cross between threads as the rest of its click.
+ * Links for the click thread, each described once. They are sent as columns, because an object per link takes many
+ * times as long to cross between threads as the rest of its click.
  */
 import type { LinkEntry } from './click.ts';
 import type { PackedTexts } from './packed-texts.ts';
@@ -123,8 +123,8 @@ function queryIn(url: string): string {
 export const internedMax = 100_000;
 
 /**
- * Numbers strings in the order in which they are first seen, so that each is sent to the click thread once. Their number
- * and length are bounded; any other string counts as the empty one, which is number 0.
+ * Numbers strings in the order in which they are first seen, so that each is sent to the click thread once. Their
+ * number and length are bounded; any other string counts as the empty one, which is number 0.
  */
 export class Interner {
   readonly #lengthMax: number;

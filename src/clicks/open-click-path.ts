@@ -1,6 +1,6 @@
 /**
- * The path of clicks in the click thread. With the embedded log the thread stores and counts them; with Kafka it numbers
- * and sends them, and consumers count them (consumer.thread.ts).
+ * The path of clicks in the click thread. With the embedded log the thread stores and counts them; with Kafka it
+ * numbers and sends them, and consumers count them (consumer.thread.ts).
  */
 
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -94,8 +94,8 @@ export interface ClickPath {
 }
 
 /**
- * Counting a little later puts more clicks into one run, and runs are merged less often. So the longer a round takes, the
- * longer the pause, and a round with many clicks waits for more. Clicks are shown a few seconds late at most.
+ * Counting a little later puts more clicks into one run, and runs are merged less often. So the longer a round takes,
+ * the longer the pause, and a round with many clicks waits for more. Clicks are shown a few seconds late at most.
  */
 const countPauseFactor = 9;
 const countPauseMaxMs = 3_000;

@@ -1,6 +1,6 @@
 /**
- * Packs many short texts into bytes where a list of strings costs too much: between threads and in frames. Each unpacked
- * text is a separate string, so that one of them does not keep all the others in memory.
+ * Packs many short texts into bytes where a list of strings costs too much: between threads and in frames. Each
+ * unpacked text is a separate string, so that one of them does not keep all the others in memory.
  */
 export interface PackedTexts {
   readonly lengths: Uint8Array;

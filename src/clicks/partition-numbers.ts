@@ -1,11 +1,11 @@
 /**
- * Numbers for a stream that producers share. A click belongs to the partition of its link's code, and a producer numbers
- * the clicks of each partition separately. Clicks are numbered once, before they can fail or wait, and keep their
- * numbers: a batch that is appended again, by the same process or by one that inherited it, is cut into the same parts
- * with the same numbers, and is recognised as a duplicate.
+ * Numbers for a stream that producers share. A click belongs to the partition of its link's code, and a producer
+ * numbers the clicks of each partition separately. Clicks are numbered once, before they can fail or wait, and keep
+ * their numbers: a batch that is appended again, by the same process or by one that inherited it, is cut into the same
+ * parts with the same numbers, and is recognised as a duplicate.
  *
- * Invariant: the numbers of all partitions add up to the producer's own newest number. Clicks that were lost before they
- * came here are a gap in the first partition.
+ * Invariant: the numbers of all partitions add up to the producer's own newest number. Clicks that were lost before
+ * they came here are a gap in the first partition.
  */
 import { type ClickBatch, clickCount, clicksAt, listColumns, listOf } from './click.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The entry point of the thread that compares the counts of hours and recounts days. Either may read a day of clicks, and
- * must delay neither requests for statistics nor counting.
+ * The entry point of the thread that compares the counts of hours and recounts days. Either may read a day of clicks,
+ * and must delay neither requests for statistics nor counting.
  */
 
 import { Problem } from '../base/errors.ts';

@@ -3,8 +3,8 @@
  * crash; the warehouse knows which numbers it counted. Every other number is dropped (skipped), missing (a dead
  * producer's last numbers that never reached the log), or pending.
  *
- * The sources cannot be read at one moment. Hours that this may affect are `settling` and not part of the drift; for all
- * others, recorded, dropped, missing and pending add up to what was produced, or the counts are wrong.
+ * The sources cannot be read at one moment. Hours that this may affect are `settling` and not part of the drift; for
+ * all others, recorded, dropped, missing and pending add up to what was produced, or the counts are wrong.
  */
 import { type ProducerHead, producerOf } from './log.ts';
 import type { CountedProducer, LedgerRow } from './warehouse.ts';

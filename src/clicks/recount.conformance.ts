@@ -38,8 +38,8 @@ const scopes: readonly Scope[] = [
 ];
 
 /**
- * All numbers, and separately the lists, which may have other rare values after a recount. Pass no `lists` for corrupted
- * tables: their lists do not add up, and a warehouse would read them again and again.
+ * All numbers, and separately the lists, which may have other rare values after a recount. Pass no `lists` for
+ * corrupted tables: their lists do not add up, and a warehouse would read them again and again.
  */
 async function everythingIn(warehouse: Warehouse, lists = allLists) {
   const plain = { starts: [], filters: [], breakdowns: [] };

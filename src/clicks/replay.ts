@@ -69,8 +69,8 @@ export class SpanReplay {
   }
 
   /**
-   * Whether all clicks of the span that were counted up to these positions are still in the stream. If another stream was
-   * counted before, its clicks are not.
+   * Whether all clicks of the span that were counted up to these positions are still in the stream. If another stream
+   * was counted before, its clicks are not.
    */
   async isKept(positions: ReadonlyMap<string, number>, earliest: number | undefined): Promise<boolean> {
     const { keptSince, begunAt } = await this.#log.retention();

@@ -1,11 +1,11 @@
 /**
- * Computes the time until which clicks are settled: every click before it is counted or irrecoverably lost. Numbers of a
- * later time come from sources that were not read at the same moment, so comparing them proves nothing.
+ * Computes the time until which clicks are settled: every click before it is counted or irrecoverably lost. Numbers of
+ * a later time come from sources that were not read at the same moment, so comparing them proves nothing.
  *
  * The time is bounded by three facts: each living producer states until when all its clicks are in the stream
- * (`StoredUntil`); the oldest click in the stream beyond the counted positions is not counted; and so are future clicks.
- * Read the heads first, then call `SettledTime.until`, then read the counts: in this order, clicks that are added
- * meanwhile are later than the bound.
+ * (`StoredUntil`); the oldest click in the stream beyond the counted positions is not counted; and so are future
+ * clicks. Read the heads first, then call `SettledTime.until`, then read the counts: in this order, clicks that are
+ * added meanwhile are later than the bound.
  */
 import { yieldToEventLoop } from '../base/clock.ts';
 import { clickCount, oldestIn } from './click.ts';
@@ -35,8 +35,8 @@ export class StoredUntil {
   }
 
   /**
-   * Read `now` before `sequence`, the newest number. While clicks wait for the stream, `waitingSince` is the oldest time in
-   * the next batch: clicks after it were recorded later, so they happened at most the delay earlier.
+   * Read `now` before `sequence`, the newest number. While clicks wait for the stream, `waitingSince` is the oldest
+   * time in the next batch: clicks after it were recorded later, so they happened at most the delay earlier.
    */
   until(sequence: number, now: number, waitingSince = Number.POSITIVE_INFINITY): number {
     const noted = sequence <= this.#sequence ? now : this.#lastClickAt;

@@ -1,6 +1,6 @@
 /**
- * Statistics as an owner sees them: counts in buckets of the owner's time zone, visitors, and where clicks came from. The
- * counts, the visitors and the lists of a range come from one answer of the warehouse, so they agree exactly. Empty
+ * Statistics as an owner sees them: counts in buckets of the owner's time zone, visitors, and where clicks came from.
+ * The counts, the visitors and the lists of a range come from one answer of the warehouse, so they agree exactly. Empty
  * buckets are included, so that a chart of the answer is right; buckets for which clicks may still arrive are marked as
  * filling.
  */
@@ -265,8 +265,8 @@ export interface ExportPart {
 }
 
 /**
- * Click counts of links, for answers that show them beside other data. No caller waits long for them: null means that the
- * warehouse has not answered in time. While a question that timed out is unanswered, no other is asked.
+ * Click counts of links, for answers that show them beside other data. No caller waits long for them: null means that
+ * the warehouse has not answered in time. While a question that timed out is unanswered, no other is asked.
  */
 /** In the order of the links. Never rejects. */
 export type LinkClicks = (links: readonly CountedLink[], waitMaxMs?: number) => Promise<(number | null)[]>;

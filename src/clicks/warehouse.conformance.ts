@@ -29,8 +29,8 @@ import { grainMs, type Warehouse } from './warehouse.ts';
 
 export interface ConformanceOptions {
   /**
-   * The engine plans every statement, which costs time however few rows it affects: everyday runs use fewer, larger batches
-   * of the same clicks, and ask fewer questions.
+   * The engine plans every statement, which costs time however few rows it affects: everyday runs use fewer, larger
+   * batches of the same clicks, and ask fewer questions.
    */
   readonly isPlanned?: boolean;
 }

@@ -1,11 +1,11 @@
 /**
  * The port of the database that counts clicks. Counts and stream positions change in one transaction, or, in an engine
  * without transactions, a block is recognised by its place; so a crash or a replay never counts anything twice. Answers
- * come from aggregates, or from single clicks if there are few or a filter needs them. `warehouse.conformance.ts` defines
- * the contract.
+ * come from aggregates, or from single clicks if there are few or a filter needs them. `warehouse.conformance.ts`
+ * defines the contract.
  *
- * Everything is counted per scope: a link, an owner's whole account, or an owner's tag. An owner's numbers are therefore
- * as quick to read as a link's.
+ * Everything is counted per scope: a link, an owner's whole account, or an owner's tag. An owner's numbers are
+ * therefore as quick to read as a link's.
  */
 import type { Clock } from '../base/clock.ts';
 import { type DimensionName, dimensionNames, type ShownClick, type ValueCount } from './dimensions.ts';
@@ -18,8 +18,8 @@ export interface Warehouse {
   positions(): Promise<ReadonlyMap<string, number>>;
   /**
    * Counts batches in one transaction. A batch that does not start at the position of its partition is skipped: another
-   * process has counted it, or something before it is missing. Without transactions, batches that were counted only partly
-   * are completed by applying exactly the same batches again.
+   * process has counted it, or something before it is missing. Without transactions, batches that were counted only
+   * partly are completed by applying exactly the same batches again.
    */
   apply(batches: readonly LogBatch[]): Promise<ApplyResult>;
 
@@ -73,8 +73,9 @@ export interface Warehouse {
   /** The time of the earliest counted click; undefined when there is none. */
   earliest(): Promise<number | undefined>;
   /**
-   * Does a bounded part of the maintenance: merges, removes single clicks older than `singlesFrom`, whose counts stay, and
-   * minutes older than `minutesFrom` if they are kept separately. Returns how much it did; zero when nothing is left.
+   * Does a bounded part of the maintenance: merges, removes single clicks older than `singlesFrom`, whose counts stay,
+   * and minutes older than `minutesFrom` if they are kept separately. Returns how much it did; zero when nothing is
+   * left.
    */
   maintain(plan: MaintenancePlan): Promise<number>;
   close(): Promise<void>;
@@ -285,9 +286,9 @@ export interface RecountPlan {
   /** The start of a UTC day, or 0 for everything. */
   readonly countFrom: number;
   /**
-   * The producers that had batches when the recount was planned. The numbers of every producer that has batches when the
-   * log is read restart, whether it is named here or not. All others keep theirs, except for the named ones when nothing
-   * older than the batches stays.
+   * The producers that had batches when the recount was planned. The numbers of every producer that has batches when
+   * the log is read restart, whether it is named here or not. All others keep theirs, except for the named ones when
+   * nothing older than the batches stays.
    */
   readonly producers: readonly string[];
 }
@@ -350,9 +351,9 @@ export async function maintainWarehouse({
 }
 
 /**
- * A pause in which no process counts, for a warehouse that cannot change its counts and its positions in one transaction.
- * The request to pause is advisory. The guarantee comes from a check that nothing was planned meanwhile, since only
- * planned blocks are counted (ADR 13).
+ * A pause in which no process counts, for a warehouse that cannot change its counts and its positions in one
+ * transaction. The request to pause is advisory. The guarantee comes from a check that nothing was planned meanwhile,
+ * since only planned blocks are counted (ADR 13).
  */
 export interface CountingPause {
   /**

@@ -2,8 +2,8 @@ import { closestName } from '../base/did-you-mean.ts';
 
 /**
  * What each plan allows, in one table; `docs/limits.md` explains it. An allowance limits new links per hour and account
- * (without a key: per address), so a second key does not double it. A burst limits requests per minute and address, so a
- * hundred accounts on one machine count as one machine. Changes and expensive reads are limited per account, and for
+ * (without a key: per address), so a second key does not double it. A burst limits requests per minute and address, so
+ * a hundred accounts on one machine count as one machine. Changes and expensive reads are limited per account, and for
  * each address to what ten accounts may do.
  * Invariant: one account alone can always spend its whole hour at once without reaching a burst limit.
  */

@@ -12,7 +12,9 @@ import { byAddress, oneOf, type Spending, wholeSeconds } from './rate-limit.ts';
 const bucketsMax = 50_000;
 
 export interface RedirectLimit {
-  /** Counts a visit from this address to a link of this owner, if it has one. Returns the seconds to wait; 0 if allowed. */
+  /**
+   * Counts a visit from this address to a link of this owner, if it has one. Returns the seconds to wait; 0 if allowed.
+   */
   allows(address: string, nowMs: number, ownerId: string | null): number;
   /** How often an address had to wait. */
   readonly limited: number;

@@ -1,7 +1,7 @@
 /**
  * A moderator's decision about one link: allow it, hold it behind a warning, or block it. The new status, the entry in
- * the audit log and the closed review are one write. The moderator names the version that was reviewed, so a destination
- * that was changed meanwhile is not allowed unseen.
+ * the audit log and the closed review are one write. The moderator names the version that was reviewed, so a
+ * destination that was changed meanwhile is not allowed unseen.
  */
 import type { Actor } from '../accounts/account.ts';
 import { systemActor } from '../audit/audit-entry.ts';

@@ -45,7 +45,10 @@ export interface RecordStore {
     range: RecordRange,
     page: PageRequest,
   ): Promise<RecordPage<Value>>;
-  /** Makes all of the writes, durably, or none: `conflict` when the version that one of them expects is not the current one. */
+  /**
+   * Makes all of the writes, durably, or none: `conflict` when the version that one of them expects is not the current
+   * one.
+   */
   transact(writes: readonly RecordWrite[]): Promise<Transacted>;
   /** Records of all kinds, in the engine's own order: for copying an installation, never for a request. */
   walk(page: PageRequest): Promise<WalkedPage>;

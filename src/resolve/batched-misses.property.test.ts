@@ -9,7 +9,10 @@ import { sampleLink } from '../links/store-samples.ts';
 import { Horizon } from './horizon.ts';
 import { Resolver } from './resolver.ts';
 
-/** A resolver on a store that reads in batches. A batch takes its values when it is sent, and answers when the test says so. */
+/**
+ * A resolver on a store that reads in batches. A batch takes its values when it is sent, and answers when the test says
+ * so.
+ */
 class BatchingWorld {
   readonly #clock = new ManualClock();
   readonly #links = new Map<string, Link>();

@@ -1,10 +1,10 @@
 /**
- * Applies changes made by any process to this one's cache and horizon. The store appends every change to its feed in the
- * transaction that makes it, so none is lost; a reader that falls behind the retained part of the feed drops everything
- * it cached. A 404 is exact, because the store is asked before it is answered. Where the store can say cheaply that
- * nothing was written (SQLite's data_version) that costs nothing; elsewhere concurrent callers share one query. Either
- * polls are frequent enough for the kill switch, or messages are faster (invalidation.ts) and polls only find lost ones.
- * Each poll proves that the cached entries were current a moment ago.
+ * Applies changes made by any process to this one's cache and horizon. The store appends every change to its feed in
+ * the transaction that makes it, so none is lost; a reader that falls behind the retained part of the feed drops
+ * everything it cached. A 404 is exact, because the store is asked before it is answered. Where the store can say
+ * cheaply that nothing was written (SQLite's data_version) that costs nothing; elsewhere concurrent callers share one
+ * query. Either polls are frequent enough for the kill switch, or messages are faster (invalidation.ts) and polls only
+ * find lost ones. Each poll proves that the cached entries were current a moment ago.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Change, LinkStore } from '../links/store.ts';
@@ -128,7 +128,8 @@ export class ChangeFollower {
         if (claim !== undefined && claim.length === codeLength) horizon.claim(claim.id);
         onChange(code);
       }
-      // A gap in the numbers holds the feed back: reading continues after it, and the next round begins before it again.
+      // A gap in the numbers holds the feed back: reading continues after it, and the next round begins before it
+      // again.
       const isHeldBack = this.#resumeSeq < afterSeq;
       if (isGap || !isHeldBack) this.#resumeSeq = page.resumeSeq;
       this.#endSeq = page.endSeq;

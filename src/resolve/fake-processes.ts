@@ -74,8 +74,8 @@ export class World {
   }
 
   /**
-   * Reads of the code that start from now on take their value at once, but return it only after the returned function is
-   * called.
+   * Reads of the code that start from now on take their value at once, but return it only after the returned function
+   * is called.
    */
   hold(code: string): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,6 +1,6 @@
 /**
- * Encodes a link as bytes in this process's memory, by the table of its fields: small, and never read by another version.
- * The code and the destination are kept separately, because a redirect needs only these.
+ * Encodes a link as bytes in this process's memory, by the table of its fields: small, and never read by another
+ * version. The code and the destination are kept separately, because a redirect needs only these.
  */
 import { compileObject } from '../base/compiled-object.ts';
 import { fieldRows, type LinkField } from '../links/fields.ts';

@@ -1,8 +1,8 @@
 /**
  * Rejects changes that processes of an earlier version make to tables that were imported into records: these tables are
- * not read again, so the changes would be lost. Only the times at which a key or session was last used are accepted, and
- * lost: a rejection would fail all other writes in the same transaction. Tables that an installation does not have need
- * no fence.
+ * not read again, so the changes would be lost. Only the times at which a key or session was last used are accepted,
+ * and lost: a rejection would fail all other writes in the same transaction. Tables that an installation does not have
+ * need no fence.
  */
 import type { MigrationSet as PostgresMigrations } from '../engines/postgres/migrations.ts';
 import type { MigrationSet as SqliteMigrations } from '../engines/sqlite/migrations.ts';

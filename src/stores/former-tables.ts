@@ -1,11 +1,11 @@
 /**
- * At the start, imports the rows of tables that an earlier version made (accounts, keys, sessions, invitations, the audit
- * trail, reviews, reports, blocklist entries) into records; a new installation has none of them. Each page of rows is one
- * transaction with the position that it reached: a start that was interrupted continues from there, and if several
- * processes start at once, only one of them imports each page. The tables are not changed, and never read again except
- * for the audit trail: processes of the earlier version add to it until they are replaced, so every start imports what
- * was added. In Postgres an entry may become visible after later ones, so the last of them are compared again. Other
- * changes by those processes are rejected (former-fence.ts).
+ * At the start, imports the rows of tables that an earlier version made (accounts, keys, sessions, invitations, the
+ * audit trail, reviews, reports, blocklist entries) into records; a new installation has none of them. Each page of
+ * rows is one transaction with the position that it reached: a start that was interrupted continues from there, and if
+ * several processes start at once, only one of them imports each page. The tables are not changed, and never read again
+ * except for the audit trail: processes of the earlier version add to it until they are replaced, so every start
+ * imports what was added. In Postgres an entry may become visible after later ones, so the last of them are compared
+ * again. Other changes by those processes are rejected (former-fence.ts).
  */
 
 import { blockEntryKind, blockListKey, blockListKind } from '../abuse/operator-entries.ts';

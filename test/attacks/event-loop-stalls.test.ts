@@ -92,7 +92,9 @@ async function leastOf(operation: Operation, request: HostileRequest): Promise<O
   return least;
 }
 
-/** Checks that a hostile body creates nothing and that the answer names the fault; list items are rejected one by one. */
+/**
+ * Checks that a hostile body creates nothing and that the answer names the fault; list items are rejected one by one.
+ */
 function expectRefused({ status, text }: Outcome, what: string, { field, isNamed }: HostileRequest): void {
   if (status === 200) {
     const { results } = JSON.parse(text) as { results: readonly { status: number }[] };

@@ -1,7 +1,7 @@
 /**
  * A free account uses all of its limits for an hour, with the largest and least compressible accepted values, on every
- * route that stores something. The clock is moved by hand, so that an hour takes only as long as its requests. The small
- * scale has a tenth of the limits.
+ * route that stores something. The clock is moved by hand, so that an hour takes only as long as its requests. The
+ * small scale has a tenth of the limits.
  */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';

@@ -1,6 +1,6 @@
 /**
- * Requests that are made to keep a server busy: for every operation of the API, every input at its maximum size, shaped to
- * hit the slow paths of parsers, normalisers and regular expressions.
+ * Requests that are made to keep a server busy: for every operation of the API, every input at its maximum size, shaped
+ * to hit the slow paths of parsers, normalisers and regular expressions.
  */
 import type { JsonSchema, Schemas } from '../fuzz/json-schema.ts';
 import type { Operation } from '../fuzz/openapi-operations.ts';

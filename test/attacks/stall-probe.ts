@@ -1,7 +1,7 @@
 /**
- * Preloaded into a server, this measures how long its event loop is blocked: the CPU time of the main thread between two
- * ticks of a timer. Unlike wall-clock time, that does not grow when other processes use the machine. A GET on the socket
- * in STALL_PROBE_SOCKET returns the longest stall since the last request.
+ * Preloaded into a server, this measures how long its event loop is blocked: the CPU time of the main thread between
+ * two ticks of a timer. Unlike wall-clock time, that does not grow when other processes use the machine. A GET on the
+ * socket in STALL_PROBE_SOCKET returns the longest stall since the last request.
  */
 import { dlopen } from 'bun:ffi';
 

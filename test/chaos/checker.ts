@@ -54,8 +54,8 @@ export const recoveryMaxMs = 15_000;
 const strayShareMax = 0.01;
 const strayMax = 2;
 /**
- * The failures of a client this late prove nothing about the server: connections to clients and engines pass through the
- * same event loop, and a server waits a second for its store.
+ * The failures of a client this late prove nothing about the server: connections to clients and engines pass through
+ * the same event loop, and a server waits a second for its store.
  */
 const delayedMs = 250;
 

@@ -1,6 +1,6 @@
 /**
- * Plans faults from the seed alone, injects them and heals them. Every kind of fault comes once before any is repeated; one
- * in four comes together with another.
+ * Plans faults from the seed alone, injects them and heals them. Every kind of fault comes once before any is repeated;
+ * one in four comes together with another.
  */
 import { sleep, systemClock } from '../../src/base/clock.ts';
 import { type Random, seededRandom } from '../../src/base/random.ts';
@@ -31,8 +31,8 @@ export interface PlanOptions {
   readonly hasClocks: boolean;
   readonly count: number;
   /**
-   * The shortest and the longest rest after each fault, in turn. Recovery is checked after rests that are longer than its
-   * bound.
+   * The shortest and the longest rest after each fault, in turn. Recovery is checked after rests that are longer than
+   * its bound.
    */
   readonly restsMs: readonly (readonly [number, number])[];
 }

@@ -1,7 +1,7 @@
 /**
- * The history of a chaos run, one JSON object per line: every operation of every client with its outcome, every fault, and
- * the reads at the end. The checker has no other input. Times are milliseconds since the run began, by the monotonic clock
- * of the one process that has all clients, so they are comparable.
+ * The history of a chaos run, one JSON object per line: every operation of every client with its outcome, every fault,
+ * and the reads at the end. The checker has no other input. Times are milliseconds since the run began, by the
+ * monotonic clock of the one process that has all clients, so they are comparable.
  */
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';

@@ -1,7 +1,7 @@
 /**
  * The installation of a chaos run: exclusive engines, and several Terse processes behind fixed addresses. Each process
- * reaches the store, Redis and the warehouse through separate network links, its clients reach it through another one, and
- * its wall clock can be set if libfaketime is available.
+ * reaches the store, Redis and the warehouse through separate network links, its clients reach it through another one,
+ * and its wall clock can be set if libfaketime is available.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

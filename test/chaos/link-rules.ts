@@ -1,6 +1,6 @@
 /**
- * What clients may see of links: the creates and changes of each link that may have taken effect, and the rules for each
- * answer. A write with an unknown outcome may take effect at any time after it began, until the link is deleted.
+ * What clients may see of links: the creates and changes of each link that may have taken effect, and the rules for
+ * each answer. A write with an unknown outcome may take effect at any time after it began, until the link is deleted.
  */
 import type { Change, Create, Visit } from './history.ts';
 import type { Reachability } from './reachability.ts';

@@ -1,6 +1,6 @@
 /**
- * Computes what each process could reach when, from the faults of a history, and how long a process may therefore act on
- * outdated state. The bounds are those of ADR 21.
+ * Computes what each process could reach when, from the faults of a history, and how long a process may therefore act
+ * on outdated state. The bounds are those of ADR 21.
  */
 import type { Effect, Fault } from './history.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Backups of a server under load, and kills during backups and restores. Every link with a 201 before a backup began is in
- * it; a restore has exactly the state of that moment; no code that was issued later is issued again; and a kill leaves a
- * complete backup or none. A failing run names its seed.
+ * Backups of a server under load, and kills during backups and restores. Every link with a 201 before a backup began is
+ * in it; a restore has exactly the state of that moment; no code that was issued later is issued again; and a kill
+ * leaves a complete backup or none. A failing run names its seed.
  */
 import { expect, test } from 'bun:test';
 import { existsSync, readdirSync, rmSync } from 'node:fs';

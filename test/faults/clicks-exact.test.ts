@@ -1,9 +1,9 @@
 /**
- * Compares followed links with counted clicks. After graceful stops, Terse has counted exactly the visits that were sent.
- * After kills, it never counts more, and reports every click that it does not count as lost.
+ * Compares followed links with counted clicks. After graceful stops, Terse has counted exactly the visits that were
+ * sent. After kills, it never counts more, and reports every click that it does not count as lost.
  *
- * A visit that was sent and not answered before a kill may have been recorded or not; there is at most one per connection.
- * Answered visits were recorded.
+ * A visit that was sent and not answered before a kill may have been recorded or not; there is at most one per
+ * connection. Answered visits were recorded.
  */
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';

@@ -1,6 +1,7 @@
 /**
- * Several processes on one data folder. Each records and counts its own clicks, all of them give the same answers, a live
- * view in one shows the clicks of the others, and when one is killed, the others count the clicks that it had stored.
+ * Several processes on one data folder. Each records and counts its own clicks, all of them give the same answers, a
+ * live view in one shows the clicks of the others, and when one is killed, the others count the clicks that it had
+ * stored.
  */
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';

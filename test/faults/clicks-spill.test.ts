@@ -1,7 +1,7 @@
 /**
- * The click log rejects writes for longer than clicks are held in memory. Visitors are still redirected; their clicks wait
- * on disk, where they survive a stop or a kill, and are counted once the log can be written again. Clicks that are not
- * counted are reported as lost.
+ * The click log rejects writes for longer than clicks are held in memory. Visitors are still redirected; their clicks
+ * wait on disk, where they survive a stop or a kill, and are counted once the log can be written again. Clicks that are
+ * not counted are reported as lost.
  */
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

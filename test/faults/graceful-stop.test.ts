@@ -50,8 +50,8 @@ test(
     lock.run('PRAGMA busy_timeout = 5000');
     lock.run('BEGIN IMMEDIATE');
     const creates = Array.from({ length: inFlightCount }, (_, index) => create(terse, index + 1));
-    // From outside, a request in progress looks like one that has not arrived: give it time, and wait for the answer to a
-    // later one.
+    // From outside, a request in progress looks like one that has not arrived: give it time, and wait for the answer to
+    // a later one.
     await Bun.sleep(500);
     await callerOf(terse.url)('GET', '/health/live');
     const exited = terse.stop();

@@ -1,7 +1,7 @@
 /**
- * Hot links survive a store outage (K8). Three processes under steady load lose the contents of Redis, or a part of it, and
- * then the store: no redirect of a hot link fails before, during or after the outage. Links that are hot at two processes
- * are found by the third through Redis. Without Redis and the store, a process serves links from memory for
+ * Hot links survive a store outage (K8). Three processes under steady load lose the contents of Redis, or a part of it,
+ * and then the store: no redirect of a hot link fails before, during or after the outage. Links that are hot at two
+ * processes are found by the third through Redis. Without Redis and the store, a process serves links from memory for
  * TERSE_STALE_IF_ISOLATED_S and reports that.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
@@ -40,7 +40,8 @@ const clientsPerProcess = 8;
 const settleMs = 2_500;
 const putBackMaxMs = scaled(8_000, 60_000);
 /**
- * After this time no process redirects to an old destination, whatever was lost: 3 s, and half a second for a busy machine.
+ * After this time no process redirects to an old destination, whatever was lost: 3 s, and half a second for a busy
+ * machine.
  */
 const staleMaxMs = 3_500;
 const shortTtlS = 3;

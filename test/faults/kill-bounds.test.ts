@@ -194,8 +194,8 @@ interface Obeyed {
 }
 
 /**
- * Kills all links, each in another way, and keeps visiting them for a while after the answer, because a process that has
- * stopped redirecting might start again. Returns one entry for each link and process.
+ * Kills all links, each in another way, and keeps visiting them for a while after the answer, because a process that
+ * has stopped redirecting might start again. Returns one entry for each link and process.
  */
 async function killAll(
   killer: FleetMember,

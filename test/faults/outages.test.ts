@@ -1,7 +1,7 @@
 /**
  * Compares what stays available while engines hang with the table of docs/operations/outages.md. Everyday runs test
- * Postgres and Redis; TERSE_TEST_SCALE=full tests all four engines, and TERSE_TEST_RECORD=1 measures the table again (then
- * run `npm run docs`).
+ * Postgres and Redis; TERSE_TEST_SCALE=full tests all four engines, and TERSE_TEST_RECORD=1 measures the table again
+ * (then run `npm run docs`).
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { callerOf } from '../kit/client.ts';
@@ -144,8 +144,8 @@ function body(): void {
     for (const { code } of links.hot) await Promise.all([follow(first.url, code), follow(second.url, code)]);
     for (const { code } of links.redisOnly) await follow(first.url, code);
     const keys = links.redisOnly.map(({ code }) => `terse/${code}`).join(' ');
-    // A process that does not trust Redis yet writes nothing there, and would not do so later for links in its memory: then
-    // the caller prepares other links.
+    // A process that does not trust Redis yet writes nothing there, and would not do so later for links in its memory:
+    // then the caller prepares other links.
     await until(
       'followed links in Redis',
       async () => (await askRedis(redis.url, `EXISTS ${keys}`)).startsWith(`:${samples}`),

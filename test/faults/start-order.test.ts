@@ -1,7 +1,7 @@
 /**
- * Terse starts before its engines, in any order. A missing engine never ends it: it reports which one is missing, does what
- * is possible without it, and uses it without a restart once it is up. Its behaviour meanwhile is documented as a table
- * (test/kit/start-table.ts).
+ * Terse starts before its engines, in any order. A missing engine never ends it: it reports which one is missing, does
+ * what is possible without it, and uses it without a restart once it is up. Its behaviour meanwhile is documented as a
+ * table (test/kit/start-table.ts).
  */
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { callerOf } from '../kit/client.ts';

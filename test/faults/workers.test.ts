@@ -1,6 +1,6 @@
 /**
- * Several workers on one port under load, while some of them are replaced, killed or stopped. Visits are counted on both
- * sides: the answers that clients got, and the clicks that Terse counted.
+ * Several workers on one port under load, while some of them are replaced, killed or stopped. Visits are counted on
+ * both sides: the answers that clients got, and the clicks that Terse counted.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';

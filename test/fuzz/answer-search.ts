@@ -1,7 +1,7 @@
 /**
  * The answers that the fuzzer of the API must have seen at the end, and the search for those that it has not seen. Some
- * depend on one part of a request that is rarely chosen, such as a key of a suspended account or a time in the past: the
- * search sets that part and draws the rest.
+ * depend on one part of a request that is rarely chosen, such as a key of a suspended account or a time in the past:
+ * the search sets that part and draws the rest.
  */
 import type fc from 'fast-check';
 import { listedHost } from './blocklist-effects.ts';

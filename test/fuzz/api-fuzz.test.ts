@@ -1,7 +1,7 @@
 /**
- * Calls every operation of our own OpenAPI document in all the ways that the document describes and in many that it does
- * not. The server may reject; it must not fail, give undocumented answers, lose what it accepted or keep anything of what
- * it rejected.
+ * Calls every operation of our own OpenAPI document in all the ways that the document describes and in many that it
+ * does not. The server may reject; it must not fail, give undocumented answers, lose what it accepted or keep anything
+ * of what it rejected.
  */
 import { afterAll, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';

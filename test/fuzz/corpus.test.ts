@@ -1,6 +1,6 @@
 /**
- * Runs every input of the corpus, and a fixed number of mutated ones, so that a seed repeats the run. An input that fails
- * is added to the corpus. `npm run fuzz` runs for a given time.
+ * Runs every input of the corpus, and a fixed number of mutated ones, so that a seed repeats the run. An input that
+ * fails is added to the corpus. `npm run fuzz` runs for a given time.
  */
 import { describe, expect, test } from 'bun:test';
 import { announcedRandom } from '../kit/announced-random.ts';

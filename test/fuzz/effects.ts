@@ -1,6 +1,6 @@
 /**
- * The effects of accepted requests, one entry per operation of the document: it compares the answer with the model, then
- * updates the model. An operation without an entry fails the fuzzer, so that new routes are covered.
+ * The effects of accepted requests, one entry per operation of the document: it compares the answer with the model,
+ * then updates the model. An operation without an entry fails the fuzzer, so that new routes are covered.
  */
 import { expect } from 'bun:test';
 import { accountEffects } from './account-effects.ts';

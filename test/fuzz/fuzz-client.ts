@@ -1,6 +1,6 @@
 /**
- * Sends requests one after the other on a kept connection, so that an answer with a wrong length is detected by the next
- * request.
+ * Sends requests one after the other on a kept connection, so that an answer with a wrong length is detected by the
+ * next request.
  */
 import { connect, type Socket } from 'node:net';
 

@@ -1,6 +1,6 @@
 /**
- * Judges a request by the document alone: which parts of the description does it break? A request without a flaw must not
- * be rejected as malformed, and one with a flaw must not be accepted.
+ * Judges a request by the document alone: which parts of the description does it break? A request without a flaw must
+ * not be rejected as malformed, and one with a flaw must not be accepted.
  */
 import type { JsonSchemaObject, Schemas, Validate } from './json-schema.ts';
 import { mayAnswer, type Operation } from './openapi-operations.ts';

@@ -1,6 +1,6 @@
 /**
- * A model of the server's state, updated from accepted requests. It is deliberately simple: maps and straight-line rules,
- * no storage, no caches.
+ * A model of the server's state, updated from accepted requests. It is deliberately simple: maps and straight-line
+ * rules, no storage, no caches.
  */
 import type { People } from './account-model.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Runs a target on mutated inputs. An input with a new behaviour joins the inputs that are mutated, so a run gets deeper
- * into the parser. The folder `corpus` keeps such inputs, and every input that has found a bug, both shortened.
+ * Runs a target on mutated inputs. An input with a new behaviour joins the inputs that are mutated, so a run gets
+ * deeper into the parser. The folder `corpus` keeps such inputs, and every input that has found a bug, both shortened.
  */
 import type { Random } from '../../src/base/random.ts';
 import { corpusOf } from './corpus-files.ts';

@@ -1,6 +1,6 @@
 /**
- * A client generated from an OpenAPI document: per operation, requests that fit the description and requests that break it
- * in one place. A plan depends only on the seed; names of existing things are filled in when it is sent.
+ * A client generated from an OpenAPI document: per operation, requests that fit the description and requests that break
+ * it in one place. A plan depends only on the seed; names of existing things are filled in when it is sent.
  */
 import fc from 'fast-check';
 import { fieldSpellings } from '../../src/http/spellings.ts';

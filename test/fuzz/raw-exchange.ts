@@ -1,6 +1,6 @@
 /**
- * Sends bytes on a new connection and returns whatever comes back. A server waits for the rest of an incomplete request,
- * so the client closes its sending side; an exchange that still waits after that is abandoned.
+ * Sends bytes on a new connection and returns whatever comes back. A server waits for the rest of an incomplete
+ * request, so the client closes its sending side; an exchange that still waits after that is abandoned.
  */
 import { connect } from 'node:net';
 

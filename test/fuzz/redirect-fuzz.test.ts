@@ -1,7 +1,7 @@
 /**
  * Sends arbitrary bytes to the redirect path. The server must answer with one of a few statuses or, without a complete
- * head, close the connection, must continue to serve all other clients, and must never redirect to a host that the owner
- * of the link did not choose. Requests that fail are added to the corpus.
+ * head, close the connection, must continue to serve all other clients, and must never redirect to a host that the
+ * owner of the link did not choose. Requests that fail are added to the corpus.
  */
 import { afterAll, expect, test } from 'bun:test';
 import fc from 'fast-check';

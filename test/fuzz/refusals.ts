@@ -1,6 +1,6 @@
 /**
- * Every rejection needs a reason: for each problem code, what must be true of the request and the model. A code without a
- * row is one that no request may cause.
+ * Every rejection needs a reason: for each problem code, what must be true of the request and the model. A code without
+ * a row is one that no request may cause.
  */
 import { dimensionNames } from '../../src/clicks/dimensions.ts';
 import { codePattern } from '../../src/links/link.ts';
@@ -106,8 +106,8 @@ export function hasReason(code: string, refused: Case): boolean {
 }
 
 /**
- * Cases in which the document cannot distinguish valid values: only the server can read a cursor, a time zone must exist,
- * and a time range may be too long or reversed.
+ * Cases in which the document cannot distinguish valid values: only the server can read a cursor, a time zone must
+ * exist, and a time range may be too long or reversed.
  */
 function dependsOnMore({ plan }: SentRequest): boolean {
   const query = new URLSearchParams(plan.query);

@@ -1,6 +1,6 @@
 /**
- * Values generated from a JSON Schema: some that fit, preferring its boundaries, and some that nearly fit. A nearly fitting
- * value tests more than a random one, because it passes the checks before the one that it fails.
+ * Values generated from a JSON Schema: some that fit, preferring its boundaries, and some that nearly fit. A nearly
+ * fitting value tests more than a random one, because it passes the checks before the one that it fails.
  */
 import fc from 'fast-check';
 import { listedHost } from './blocklist-effects.ts';

@@ -1,7 +1,7 @@
 /**
  * Detects whether a request stored anything. Asking SQLite for new commits is very cheap, so it is done after every
- * rejection; totals are compared only after a commit, because the server may record the use of a key or lease codes at any
- * time.
+ * rejection; totals are compared only after a commit, because the server may record the use of a key or lease codes at
+ * any time.
  */
 import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';

@@ -1,7 +1,7 @@
 /**
- * The parsers of hostile bytes, each with the properties that must hold for any input. `run` throws when one does not, and
- * otherwise returns a short description of what the parser did. A new description counts as new behaviour, because Bun has
- * no coverage feedback.
+ * The parsers of hostile bytes, each with the properties that must hold for any input. `run` throws when one does not,
+ * and otherwise returns a short description of what the parser did. A new description counts as new behaviour, because
+ * Bun has no coverage feedback.
  */
 import { deepStrictEqual, ok, strictEqual } from 'node:assert';
 import { isIP } from 'node:net';

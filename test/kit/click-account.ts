@@ -109,8 +109,8 @@ const settleMaxMs = 120_000;
 const settlePollMs = 200;
 
 /**
- * Waits until everything in the log is counted and nothing is pending; returns the account. With `deadProducers` it also
- * waits until that many producers are known to be dead, which takes some seconds of silence.
+ * Waits until everything in the log is counted and nothing is pending; returns the account. With `deadProducers` it
+ * also waits until that many producers are known to be dead, which takes some seconds of silence.
  */
 export async function settledAt(url: string, dataFolder: string, deadProducers = 0): Promise<Reconciled> {
   let account: Reconciled | undefined;

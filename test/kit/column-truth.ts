@@ -1,6 +1,6 @@
 /**
- * The right answers about millions of clicks, computed click by click from columns sorted by link and time. Slower than a
- * warehouse, but simple; compare-answers.ts first compares it with the simplest oracle (fake-warehouse-truth.ts).
+ * The right answers about millions of clicks, computed click by click from columns sorted by link and time. Slower than
+ * a warehouse, but simple; compare-answers.ts first compares it with the simplest oracle (fake-warehouse-truth.ts).
  */
 import {
   type ClickBatch,

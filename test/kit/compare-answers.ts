@@ -1,7 +1,7 @@
 /**
- * `npm run compare-answers`: puts the same clicks into the embedded warehouse and ClickHouse, and asks both the same random
- * questions; every number of every answer must be right. A wrong answer is printed with its question, which `--question`
- * repeats.
+ * `npm run compare-answers`: puts the same clicks into the embedded warehouse and ClickHouse, and asks both the same
+ * random questions; every number of every answer must be right. A wrong answer is printed with its question, which
+ * `--question` repeats.
  *
  *     npm run compare-answers -- [--clicks=5m] [--questions=10k] [--seed=1] [--engines=sqlite,clickhouse]
  */

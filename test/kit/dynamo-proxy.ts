@@ -1,6 +1,6 @@
 /**
- * A proxy before DynamoDB Local that answers some calls with the real errors of DynamoDB under throttling, conflicts and
- * faults, which DynamoDB Local never returns.
+ * A proxy before DynamoDB Local that answers some calls with the real errors of DynamoDB under throttling, conflicts
+ * and faults, which DynamoDB Local never returns.
  */
 export type DynamoFault =
   /** The call exceeds the capacity of the table or of a partition. */

@@ -1,4 +1,6 @@
-/** Checks a fleet of processes: which links it serves, which changes it obeys, and when it has recovered from an outage. */
+/**
+ * Checks a fleet of processes: which links it serves, which changes it obeys, and when it has recovered from an outage.
+ */
 import { expect } from 'bun:test';
 import { callerOf } from './client.ts';
 import { follow, metricOf } from './follow.ts';

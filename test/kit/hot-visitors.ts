@@ -1,6 +1,6 @@
 /**
- * Visitors who follow the same links all the time: a bounded number of clients at each process, at a steady rate. Results
- * are kept by section, so that a test can report the cost of an outage and of its end.
+ * Visitors who follow the same links all the time: a bounded number of clients at each process, at a steady rate.
+ * Results are kept by section, so that a test can report the cost of an outage and of its end.
  */
 import { BriskClient } from './brisk-client.ts';
 

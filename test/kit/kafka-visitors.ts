@@ -1,6 +1,6 @@
 /**
- * Clicks of fake visitors, appended to Kafka batch by batch, each until it is acknowledged, like a click thread does. The
- * acknowledged clicks of each link are recorded, because these must be counted in the end.
+ * Clicks of fake visitors, appended to Kafka batch by batch, each until it is acknowledged, like a click thread does.
+ * The acknowledged clicks of each link are recorded, because these must be counted in the end.
  */
 import { systemClock as clock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';

@@ -1,7 +1,7 @@
 /**
  * A network path between two endpoints, on loopback, with a delay. It can drop everything like a cut cable while
- * connections stay open, refuse connections like a machine on which nothing listens, lead to another server like after a
- * DNS change, and lose the answer to one request.
+ * connections stay open, refuse connections like a machine on which nothing listens, lead to another server like after
+ * a DNS change, and lose the answer to one request.
  */
 import { connect, createServer, type Socket } from 'node:net';
 
@@ -17,8 +17,9 @@ export interface NetworkLink {
   refuse(): Promise<void>;
   accept(): Promise<void>;
   /**
-   * Passes the next matching request, and ends its connection when the answer comes; with `then`, also refuses all others
-   * until `accept`. `isMeant` gets everything sent on a connection so far, as Latin-1. Resolves once the answer is lost.
+   * Passes the next matching request, and ends its connection when the answer comes; with `then`, also refuses all
+   * others until `accept`. `isMeant` gets everything sent on a connection so far, as Latin-1. Resolves once the answer
+   * is lost.
    */
   loseAnswer(isMeant: (sent: string) => boolean, then?: 'refuse'): Promise<void>;
   /** Ends all connections; new ones go to the new target. */

@@ -1,6 +1,6 @@
 /**
- * The metrics and labels in a query of Prometheus. Not a parser: it supports the part of the language that our own rules
- * and boards use, and no closing brace inside of a text.
+ * The metrics and labels in a query of Prometheus. Not a parser: it supports the part of the language that our own
+ * rules and boards use, and no closing brace inside of a text.
  */
 export interface Selector {
   readonly metric: string;

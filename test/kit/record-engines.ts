@@ -25,8 +25,9 @@ export interface OpenedRecords {
 export type OpenRecords = (clock?: Pick<Clock, 'now'>) => Promise<OpenedRecords>;
 
 /**
- * For tests of rules that need nothing special from the port: it has its own conformance suite, so such rules are tested
- * only where records are fast. Tests that depend on conflicts, pages or indexes use `test` and run on every engine.
+ * For tests of rules that need nothing special from the port: it has its own conformance suite, so such rules are
+ * tested only where records are fast. Tests that depend on conflicts, pages or indexes use `test` and run on every
+ * engine.
  */
 export const ruleTestOn = (engine: string): ((name: string, run: () => Promise<void>) => void) =>
   isQuick(engine) ? test : () => {};

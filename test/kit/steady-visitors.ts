@@ -1,7 +1,7 @@
 /**
- * A steady load of visitors and owners on several processes: some follow links that are warm in every process, some links
- * that were never followed, some create links. Every outcome is kept with its time, to compute the cost of a fault
- * afterwards.
+ * A steady load of visitors and owners on several processes: some follow links that are warm in every process, some
+ * links that were never followed, some create links. Every outcome is kept with its time, to compute the cost of a
+ * fault afterwards.
  */
 import { callerOf } from './client.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Reads and writes the data folder of an embedded store directly: to check what must not be stored, and to store what the
- * product rejects.
+ * Reads and writes the data folder of an embedded store directly: to check what must not be stored, and to store what
+ * the product rejects.
  */
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';

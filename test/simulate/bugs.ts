@@ -1,6 +1,6 @@
 /**
- * Typical bugs, planted one at a time to check that the simulator finds them. Each is a wrong answer of a simulated engine,
- * so product code has no switches for them.
+ * Typical bugs, planted one at a time to check that the simulator finds them. Each is a wrong answer of a simulated
+ * engine, so product code has no switches for them.
  */
 import type { LinkStore } from '../../src/links/store.ts';
 import type { FaultKind } from './faults.ts';

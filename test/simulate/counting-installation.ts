@@ -1,7 +1,7 @@
 /**
- * Several processes on one data folder with the embedded click log, or several machines that share clicks through Kafka,
- * with their faults. It keeps the recorded clicks and knows which of them a dead process may have lost; counting.ts checks
- * the counts.
+ * Several processes on one data folder with the embedded click log, or several machines that share clicks through
+ * Kafka, with their faults. It keeps the recorded clicks and knows which of them a dead process may have lost;
+ * counting.ts checks the counts.
  */
 import { answerCall, type ThreadFunctions } from '../../src/base/thread-call.ts';
 import { startClickThread } from '../../src/clicks/click.thread.ts';
@@ -40,8 +40,8 @@ export const processCount = 2;
 export const dataFolder = '/sim/data';
 const usualLatencyMs = [0.2, 2] as const;
 /**
- * For how long clicks of a dying process may be unstored: a flush, a hand-over, a write; with Kafka also the time that a
- * write may take before its clicks are spilled.
+ * For how long clicks of a dying process may be unstored: a flush, a hand-over, a write; with Kafka also the time that
+ * a write may take before its clicks are spilled.
  */
 const unstoredMs: Readonly<Record<ClickStream, number>> = { embedded: 1_500, kafka: 6_000 };
 

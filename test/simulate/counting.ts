@@ -1,6 +1,6 @@
 /**
- * Clicks under faults, with the real click path from the recorder to the counts. Counts must be exact: only clicks that a
- * process recorded just before it died may be missing.
+ * Clicks under faults, with the real click path from the recorder to the counts. Counts must be exact: only clicks that
+ * a process recorded just before it died may be missing.
  */
 import { producerOf } from '../../src/clicks/log.ts';
 import { grainMs, type LedgerRow } from '../../src/clicks/warehouse.ts';

@@ -1,7 +1,7 @@
 /**
- * The simulated disk of one machine, under the click path's files. Every process of the machine sees writes at once, and
- * they survive a crash of a process. A power cut loses writes that were not synced, completely or in part: any prefix of an
- * unsynced write may be left. A full disk rejects writes, and a write may fail in the middle.
+ * The simulated disk of one machine, under the click path's files. Every process of the machine sees writes at once,
+ * and they survive a crash of a process. A power cut loses writes that were not synced, completely or in part: any
+ * prefix of an unsynced write may be left. A full disk rejects writes, and a write may fail in the middle.
  */
 import { type Files, files } from '../../src/base/files.ts';
 import { bugs } from './bugs.ts';

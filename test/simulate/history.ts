@@ -1,6 +1,6 @@
 /**
- * The possible states of links, from what clients saw: an acknowledged change has happened, a rejected one has not, and any
- * other may have. Every answer must fit one of the states that the link may have had, at most the stated bound ago.
+ * The possible states of links, from what clients saw: an acknowledged change has happened, a rejected one has not, and
+ * any other may have. Every answer must fit one of the states that the link may have had, at most the stated bound ago.
  */
 import type { ProcessLife } from './reach.ts';
 

@@ -1,10 +1,10 @@
 /**
- * Time, order and randomness of a simulated installation, all from one seed. Everything that happens is an event of a party
- * (a process, an engine, a client) at a moment of virtual time; between two events all promises settle. So the same seed
- * gives the same run, and a failure can be repeated and read in the trace.
+ * Time, order and randomness of a simulated installation, all from one seed. Everything that happens is an event of a
+ * party (a process, an engine, a client) at a moment of virtual time; between two events all promises settle. So the
+ * same seed gives the same run, and a failure can be repeated and read in the trace.
  *
- * A paused party gets its events when it resumes; events of a former life never run. That is a crash at an await: code of
- * a dead process never continues.
+ * A paused party gets its events when it resumes; events of a former life never run. That is a crash at an await: code
+ * of a dead process never continues.
  */
 import type { Clock } from '../../src/base/clock.ts';
 import { type Random, seededRandom } from '../../src/base/random.ts';

@@ -62,7 +62,8 @@ export class Network {
     { timeoutMs, failure }: CallOptions,
   ): Promise<Result> {
     const { kernel } = this;
-    // Only the life that made the call gets the answer: a process that died meanwhile never does, not even after a restart.
+    // Only the life that made the call gets the answer: a process that died meanwhile never does, not even after a
+    // restart.
     const life = kernel.lifeOf(client);
     return new Promise<Result>((resolve, reject) => {
       if (client.isOver) return;

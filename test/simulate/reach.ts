@@ -1,6 +1,6 @@
 /**
- * Records what each process could reach when, and computes how long it may therefore act on outdated state. The bounds are
- * those of ADR 21.
+ * Records what each process could reach when, and computes how long it may therefore act on outdated state. The bounds
+ * are those of ADR 21.
  */
 
 /** By the feed or by messages, with the latency of this network. */

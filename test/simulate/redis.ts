@@ -1,7 +1,7 @@
 /**
  * The simulated Redis: one server with its own clock, which loses everything in a restart, loses its latest writes in a
- * failover, and evicts. Its scripts are functions here; the conformance suites of cache and pending links check that they
- * do the same as the Lua scripts.
+ * failover, and evicts. Its scripts are functions here; the conformance suites of cache and pending links check that
+ * they do the same as the Lua scripts.
  */
 import {
   deadlineMsDefault,

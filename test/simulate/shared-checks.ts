@@ -62,7 +62,9 @@ export class SharedChecks {
     if (!isDoubtful(response)) this.#notDone.add(longUrl);
   }
 
-  /** True for a queued link whose record Redis has lost, until a worker rewrites it (docs/operations/queued-writes.md). */
+  /**
+   * True for a queued link whose record Redis has lost, until a worker rewrites it (docs/operations/queued-writes.md).
+   */
   mayBeUnknown({ acknowledgedMs }: Pick<LinkHistory, 'acknowledgedMs'>): boolean {
     const { isQueued, redisLostMs, kernel } = this.#installation;
     return isQueued && acknowledgedMs < redisLostMs && kernel.nowMs < redisLostMs + restoreMs;

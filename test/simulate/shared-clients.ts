@@ -1,6 +1,6 @@
 /**
- * The clients of a shared installation: links, aliases, kills, deletions, expiry, click limits, keys. They know only the
- * answers that they got.
+ * The clients of a shared installation: links, aliases, kills, deletions, expiry, click limits, keys. They know only
+ * the answers that they got.
  */
 import { type LinkHistory, Violation } from './history.ts';
 import type { Kernel, Party } from './kernel.ts';

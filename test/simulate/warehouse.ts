@@ -1,6 +1,6 @@
 /**
- * The counts of one machine: the real SQLite warehouse on a database in memory that outlives processes. One process uses it
- * at a time, as with a file lock; a power cut loses the latest commits.
+ * The counts of one machine: the real SQLite warehouse on a database in memory that outlives processes. One process
+ * uses it at a time, as with a file lock; a power cut loses the latest commits.
  */
 import { Database } from 'bun:sqlite';
 import type { WarehouseAccess } from '../../src/clicks/pipeline.ts';

@@ -2,8 +2,8 @@
  * Puts a day of the log into an archive and checks that it is there. Logs are archived byte for byte: frames are
  * compressed already, and a restored log must be identical. A day can be put any number of times, also after an
  * interrupted attempt: parts are named by their contents and the manifest is written last.
- * Invariant: no manifest is replaced by one that has less of any log. A log that was restored from a backup may have less
- * than the archive; since logs only grow, the longer one of two contains the other.
+ * Invariant: no manifest is replaced by one that has less of any log. A log that was restored from a backup may have
+ * less than the archive; since logs only grow, the longer one of two contains the other.
  */
 
 import { createHash } from 'node:crypto';
@@ -152,8 +152,8 @@ export async function* readParts(
 }
 
 /**
- * Whether each day of the log is archived, kept beside the log: a day may be removed here only when it is known to be in
- * the archive. A mark names the contents that it refers to, so a day that changes afterwards counts as not archived.
+ * Whether each day of the log is archived, kept beside the log: a day may be removed here only when it is known to be
+ * in the archive. A mark names the contents that it refers to, so a day that changes afterwards counts as not archived.
  *
  *   clicks/archived/2026-11-15.json
  *

@@ -1,7 +1,7 @@
 /**
  * Restores archived days to the log, so that they are exported and counted like any other. A day appears in one step,
- * when all of it is fetched and verified. If the log has a part of the day, for example from a backup, each file that is
- * missing or too short is replaced in one step; the others are left alone, so restoring can be repeated.
+ * when all of it is fetched and verified. If the log has a part of the day, for example from a backup, each file that
+ * is missing or too short is replaced in one step; the others are left alone, so restoring can be repeated.
  *
  * A recount begins at the oldest day of the log and replaces all counts after it, so a gap in the log would become a
  * gap in the counts. Therefore a day comes back together with all that follow it.

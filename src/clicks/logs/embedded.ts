@@ -7,10 +7,10 @@
  *   clicks/heads/<producer>.head         how far the producer has numbered, see log-folder.ts
  *   clicks/forgotten                     whose clicks were deleted, see log-folder.ts
  *
- * A file has one writer, so processes need no lock; any process may read, so the clicks of a dead one are still counted.
- * Sorted by day and name, the logs of a producer are in the order of its numbers. A partition is the path of a log, and
- * an offset is a byte in it. The log is also the store of single clicks: it is exported, replayed, and removed by whole
- * days when their retention is over.
+ * A file has one writer, so processes need no lock; any process may read, so the clicks of a dead one are still
+ * counted. Sorted by day and name, the logs of a producer are in the order of its numbers. A partition is the path of a
+ * log, and an offset is a byte in it. The log is also the store of single clicks: it is exported, replayed, and removed
+ * by whole days when their retention is over.
  */
 import { basename, join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';

@@ -1,11 +1,11 @@
 /**
- * The number of distinct visitors, in a few bytes for a few visitors and in 8 KB for millions. Sketches of minutes merge
- * into those of hours, days and years as if all visitors had been added to one.
+ * The number of distinct visitors, in a few bytes for a few visitors and in 8 KB for millions. Sketches of minutes
+ * merge into those of hours, days and years as if all visitors had been added to one.
  *
- * Few visitors are kept one by one (`sparse.ts`) and counted exactly; many become HyperLogLog registers (`dense.ts`) with
- * a standard error of 0.8%. Invariant: a sketch, its form and its bytes depend only on the set of hashes, not on their
- * order, their number, or how sketches were merged. So replaying a log gives the same bytes, and merging is commutative,
- * associative and idempotent.
+ * Few visitors are kept one by one (`sparse.ts`) and counted exactly; many become HyperLogLog registers (`dense.ts`)
+ * with a standard error of 0.8%. Invariant: a sketch, its form and its bytes depend only on the set of hashes, not on
+ * their order, their number, or how sketches were merged. So replaying a log gives the same bytes, and merging is
+ * commutative, associative and idempotent.
  *
  *     1 byte form and version | the form's own bytes | 1 byte check
  */

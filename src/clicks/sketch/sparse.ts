@@ -1,7 +1,7 @@
 /**
- * The sparse form of a sketch: the tokens themselves, while they are few. Most links have a handful of visitors a minute,
- * for which it is exact and a few bytes long. Invariant: tokens are distinct and ascending, so one set of visitors has one
- * form, in memory and in bytes, in whatever order they came.
+ * The sparse form of a sketch: the tokens themselves, while they are few. Most links have a handful of visitors a
+ * minute, for which it is exact and a few bytes long. Invariant: tokens are distinct and ascending, so one set of
+ * visitors has one form, in memory and in bytes, in whatever order they came.
  *
  * In bytes, tokens are gaps: the distance from one 25-bit position to the next, Rice-coded. Its lower bits
  * stand as they are; what is above them is mostly zero or one and is written in unary. A thousand tokens take
@@ -20,8 +20,8 @@ import {
 
 /**
  * The maximum number of tokens of a sparse sketch; one more makes it dense. A little later, at 2.5 KB, the sparse form
- * would become the longer one. The limit is a number of tokens, not of bytes, because a superset never has fewer tokens:
- * so the form of a sketch does not depend on how it was merged.
+ * would become the longer one. The limit is a number of tokens, not of bytes, because a superset never has fewer
+ * tokens: so the form of a sketch does not depend on how it was merged.
  */
 export const tokensMax = 1_024;
 

@@ -4,9 +4,9 @@
  * register then has.
  *
  * A token has enough of the hash for both, and to distinguish visitors while they are few: the first 25 bits. They
- * determine the rank unless the 11 bits after the register's 14 are all zero; then, once in 2,048 hashes, the token also
- * has the position of the first one-bit in the remaining 39 bits. Invariant: every form of a sketch is made from tokens
- * alone, so the forms cannot disagree.
+ * determine the rank unless the 11 bits after the register's 14 are all zero; then, once in 2,048 hashes, the token
+ * also has the position of the first one-bit in the remaining 39 bits. Invariant: every form of a sketch is made from
+ * tokens alone, so the forms cannot disagree.
  *
  *     31 bits   14 register | 11 prefix | 6 depth (0 when the prefix settles the rank)
  *

@@ -1,6 +1,6 @@
 /**
- * Real user agent strings with their traits. Tests check `describeAgent` against every row, and docs/user-agents.md shows
- * the same rows to explain why a click was counted as it was.
+ * Real user agent strings with their traits. Tests check `describeAgent` against every row, and docs/user-agents.md
+ * shows the same rows to explain why a click was counted as it was.
  *
  * One row per line: what it is | kind | device | browser | system | the string. Rows are text because objects would be
  * much longer and hard to compare.

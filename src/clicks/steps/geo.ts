@@ -1,6 +1,6 @@
 /**
- * The country of an address, and its region and city if the operator provides a database that has them. The database is a
- * file in memory; there are no network lookups, and no address leaves the process.
+ * The country of an address, and its region and city if the operator provides a database that has them. The database is
+ * a file in memory; there are no network lookups, and no address leaves the process.
  *
  * The country database is read from its npm package, so that updating the package updates the data; an executable
  * contains it. A missing database never fails a click: every place is then empty, and `fault` says why, for the log.
@@ -68,9 +68,9 @@ export function createGeo({ databasePath, readFile = readDatabase, entriesMax = 
 }
 
 /**
- * The database that comes with Terse is mapped: threads and processes share its pages, and only used ones are in memory.
- * An operator's file is read instead, because overwriting a mapped file in place would crash the process; and a file
- * inside an executable cannot be mapped.
+ * The database that comes with Terse is mapped: threads and processes share its pages, and only used ones are in
+ * memory. An operator's file is read instead, because overwriting a mapped file in place would crash the process; and a
+ * file inside an executable cannot be mapped.
  */
 function readDatabase(path: string): Uint8Array {
   if (path !== shippedDatabasePath) return readFileSync(path);

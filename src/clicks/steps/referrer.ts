@@ -1,8 +1,8 @@
 /**
  * The referrer of a visit: a domain to group by, and the page without parts that may identify a person. Credentials,
- * query and fragment are always removed: they may contain search terms, session ids and e-mail addresses. A text that is
- * not the address of a page is a direct visit, and so is a page of our own, such as the preview page, because the visitor
- * came from elsewhere before.
+ * query and fragment are always removed: they may contain search terms, session ids and e-mail addresses. A text that
+ * is not the address of a page is a direct visit, and so is a page of our own, such as the preview page, because the
+ * visitor came from elsewhere before.
  */
 import type { ReferrerTraits } from '../click.ts';
 import { boundedText, memoise } from './bounded-text.ts';

@@ -2,8 +2,8 @@
  * Flags clicks that come faster than people click. They count like any other, and statistics say how many there are: an
  * owner wants to know of a flood, and a visitor who shares an address with a thousand colleagues must still be counted.
  *
- * A click is judged once, before it is stored, and the result is stored with it. So counting it again, in any process and
- * in any order, gives the same result. A process judges by the clicks that it has seen itself within a minute.
+ * A click is judged once, before it is stored, and the result is stored with it. So counting it again, in any process
+ * and in any order, gives the same result. A process judges by the clicks that it has seen itself within a minute.
  *
  *   address   more clicks of one address than the rate allows, whatever it says it is
  *   agent     more clicks of one agent string than the rate allows, from few addresses: a popular browser makes any
@@ -123,7 +123,10 @@ const windowMs = 60_000;
 /** The end of the minute that contains `at`. */
 export const endOfMinute = (at: number): number => (Math.floor(at / windowMs) + 1) * windowMs;
 
-/** Whether the counts do not apply to this time. A click may come a moment late; after the clock was set they mean nothing. */
+/**
+ * Whether the counts do not apply to this time. A click may come a moment late; after the clock was set they mean
+ * nothing.
+ */
 export const isOutside = (endsAt: number, at: number): boolean => at >= endsAt || at < endsAt - 2 * windowMs;
 
 export class RateSketch {

@@ -93,11 +93,11 @@ function decoded(text: string): string {
 }
 
 /**
- * The kind of a visit. The redirect records two bits, which cost it a comparison and the reading of four headers that are
- * nearly always absent; the agent's kind is added later, on another thread.
+ * The kind of a visit. The redirect records two bits, which cost it a comparison and the reading of four headers that
+ * are nearly always absent; the agent's kind is added later, on another thread.
  *
- * A browser that prefetched a link may not request it again before showing it, so a prefetch that a person ends up seeing
- * is not counted. The other mistake, counting pages that were never seen, is one that an owner cannot correct.
+ * A browser that prefetched a link may not request it again before showing it, so a prefetch that a person ends up
+ * seeing is not counted. The other mistake, counting pages that were never seen, is one that an owner cannot correct.
  */
 
 /** The bits of a visit's flags; they are kept in a byte of the click buffer, so a value never changes meaning. */
@@ -128,9 +128,9 @@ export function kindOf(flags: number, agent: Pick<AgentTraits, 'kind'>): VisitKi
 }
 
 /**
- * Person, bot or link preview, by the user agent's name alone. The long list of bots is isbot's; this file adds which of
- * them show previews, and that a name with which no browser begins is a program's. An agent that lies, such as a mail
- * scanner posing as Chrome, cannot be distinguished from a person by its name.
+ * Person, bot or link preview, by the user agent's name alone. The long list of bots is isbot's; this file adds which
+ * of them show previews, and that a name with which no browser begins is a program's. An agent that lies, such as a
+ * mail scanner posing as Chrome, cannot be distinguished from a person by its name.
  */
 /** Longer agents are truncated: the beginning says what they are, and patterns must not run over 64 KB. */
 export const agentLengthMax = 512;
@@ -168,9 +168,9 @@ export function agentKindOf(userAgent: string): AgentTraits['kind'] {
 }
 
 /**
- * Distinguishes people from bots while the request is answered, which only links with a click limit need: a one-time link
- * must not be used up by the chat program that shows its preview. All other clicks are judged later, on another thread,
- * by the same two functions.
+ * Distinguishes people from bots while the request is answered, which only links with a click limit need: a one-time
+ * link must not be used up by the chat program that shows its preview. All other clicks are judged later, on another
+ * thread, by the same two functions.
  */
 export function isHuman(request: VisitRequest): boolean {
   if (visitFlags(request) !== 0) return false;

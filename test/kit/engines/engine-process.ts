@@ -1,7 +1,7 @@
 /**
- * An engine as a child process, on a loopback port and in a separate folder, that a test can pause, kill and start again,
- * always at the same address and on the same data. Signals reach all of its child processes, because some engines answer
- * from these. It never outlives us.
+ * An engine as a child process, on a loopback port and in a separate folder, that a test can pause, kill and start
+ * again, always at the same address and on the same data. Signals reach all of its child processes, because some
+ * engines answer from these. It never outlives us.
  */
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';

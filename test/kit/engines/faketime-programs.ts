@@ -1,6 +1,6 @@
 /**
- * Finds libfaketime, which gives a process a wall clock that a test sets: on the system, or in the distribution's package
- * unpacked into the cache.
+ * Finds libfaketime, which gives a process a wall clock that a test sets: on the system, or in the distribution's
+ * package unpacked into the cache.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

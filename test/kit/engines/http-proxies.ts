@@ -1,7 +1,7 @@
 /**
- * nginx, HAProxy and Varnish as plain HTTP proxies, for tests of message boundaries. Each shares a few connections to the
- * server among all clients, gives every request a unique id in `X-Forwarded-Id`, is configured to forward as much as
- * possible, and closes a client's connection after a short idle time.
+ * nginx, HAProxy and Varnish as plain HTTP proxies, for tests of message boundaries. Each shares a few connections to
+ * the server among all clients, gives every request a unique id in `X-Forwarded-Id`, is configured to forward as much
+ * as possible, and closes a client's connection after a short idle time.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

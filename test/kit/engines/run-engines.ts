@@ -1,6 +1,6 @@
 /**
- * The engines that start slowly, one server of each for a whole run; test files find their addresses in variables. Tests
- * drop their tables in DynamoDB Local, which becomes slower with every table.
+ * The engines that start slowly, one server of each for a whole run; test files find their addresses in variables.
+ * Tests drop their tables in DynamoDB Local, which becomes slower with every table.
  */
 import { startClickHouse } from './clickhouse.ts';
 import { whyNot } from './describe-with-engine.ts';

@@ -1,6 +1,6 @@
 /**
- * One engine for all tests of a process, started on the first request. When a test times out, bun ends every process that
- * was started meanwhile; the next caller then starts the engine again.
+ * One engine for all tests of a process, started on the first request. When a test times out, bun ends every process
+ * that was started meanwhile; the next caller then starts the engine again.
  */
 export interface Revivable {
   /** Absent for an engine that we did not start. */
