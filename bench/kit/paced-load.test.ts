@@ -98,7 +98,7 @@ describe.skipIf(process.platform !== 'linux')('the load client', () => {
     expect(report.sent).toBeWithin(4, 100);
   });
 
-  test('rejections are counted separately from served visits, and those with Retry-After separately again', async () => {
+  test('rejections are counted separately from served visits, and so are those with Retry-After', async () => {
     const { report } = await load((socket, { requests }) => {
       const isRefused = requests % 5 === 0;
       socket.write(isRefused ? (requests % 10 === 0 ? busyFor : busy) : found);

@@ -194,7 +194,7 @@ export function recountConformance(name: string, open: () => Promise<RecountHarn
         expect(await mismatches(warehouse, truth, questionsAbout(scope, range))).toEqual([]);
     });
 
-    test('a corrupted day is restored after its runs were merged, and after its single clicks were removed', async () => {
+    test('a corrupted day is restored after merging, and after its single clicks were removed', async () => {
       const clicks = samples(12, 2_000);
       await warehouse.apply(written(partitionOf('a', clicks.slice(0, 1_000), 50)));
       const merging = { now: to, singlesFrom: 0, minutesFrom: 0, rowsMax: 1_000 };
