@@ -7,7 +7,7 @@
  * is blocked in its wide spelling, which leaves all of that out. An exception is kept in its exact spelling: widening
  * it would allow pages that were never reviewed. The same goes for an entry that names path parameters itself.
  *
- * Invariant: no line blocks a name that many owners share by accident. `com`, `co.uk` or `github.io` is rejected with a
+ * Invariant: no line blocks a name that many owners share. `com`, `co.uk` or `github.io` is rejected with a
  * complaint, because it is nearly always a mistake of the feed; to block such a name, write `suffix:zip`.
  */
 import { isAddress, isSharedByStrangers, isTopLevel, withoutRootDot } from './hosts.ts';

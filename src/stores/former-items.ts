@@ -60,7 +60,7 @@ export async function importFormerItems(
     });
     const [place] = page.items;
     if (place === undefined) return undefined;
-    return { reached: place.sk, writes: await bringAccount(records, dynamo, place.accountId, isHere) };
+    return { reached: place.sk, writes: await importAccount(records, dynamo, place.accountId, isHere) };
   });
   await importItems(records, 'audit', async reached => {
     const day = await nextDay(dynamo, reached);
@@ -78,7 +78,7 @@ export async function importFormerItems(
     );
     return { reached: items.at(-1)?.sk ?? lastIdOf(day), writes };
   });
-  await importItems(records, 'block_entries', reached => bringEntries(records, dynamo, reached));
+  await importItems(records, 'block_entries', reached => pageOfEntries(records, dynamo, reached));
   await importItems(records, 'reviews', async reached => {
     const { items } = await dynamo.query<Recorded<{ readonly code: string }>>({
       pk: 'review-queue',
@@ -87,11 +87,11 @@ export async function importFormerItems(
     });
     const [place] = items;
     if (place === undefined) return undefined;
-    return { reached: place.sk, writes: await bringReview(records, dynamo, place.record.code) };
+    return { reached: place.sk, writes: await importReview(records, dynamo, place.record.code) };
   });
 }
 
-async function bringEntries(records: RecordStore, dynamo: Dynamo, reached: string | undefined) {
+async function pageOfEntries(records: RecordStore, dynamo: Dynamo, reached: string | undefined) {
   const { items } = await dynamo.query<Recorded<OperatorEntry> & { readonly addition: number }>({
     pk: 'block-entries',
     limit: pageItems,
@@ -110,7 +110,7 @@ async function bringEntries(records: RecordStore, dynamo: Dynamo, reached: strin
 }
 
 /** Writes each report in a separate transaction; one that was imported already conflicts with itself and stays. */
-async function bringReview(records: RecordStore, dynamo: Dynamo, code: string): Promise<RecordWrite[]> {
+async function importReview(records: RecordStore, dynamo: Dynamo, code: string): Promise<RecordWrite[]> {
   const pk = partitionOf('review', code);
   const found = await dynamo.get<Recorded<Review>>({ pk, sk: 'review' });
   if (found === undefined || (await records.get(reviewKind, code)) !== undefined) return [];
@@ -131,19 +131,19 @@ export async function importAllReviews(records: RecordStore, dynamo: Dynamo): Pr
   const before = await records.get(importKind, reviewWalk);
   if (before?.value.reached === null) return 0;
   const walk = new TableWalk(dynamo);
-  let brought = 0;
+  let imported = 0;
   let cursor: string | undefined;
   do {
     const page = await walk.rarePage<Recorded<Review>>(reviewPart, cursor, walkedItems);
     for (const { sk, record } of page.items) {
       if (sk !== 'review') continue;
-      const writes = await bringReview(records, dynamo, record.code);
-      if (writes.length > 0 && (await records.transact(writes)) === 'done') brought += 1;
+      const writes = await importReview(records, dynamo, record.code);
+      if (writes.length > 0 && (await records.transact(writes)) === 'done') imported += 1;
     }
     cursor = page.next;
   } while (cursor !== undefined);
   await records.transact([put(importKind, { table: reviewWalk, reached: null }, before)]);
-  return brought;
+  return imported;
 }
 
 /** `isHere`: the position is still the one that was read. `later`: nothing is left now, but more may be added. */
@@ -169,7 +169,7 @@ async function noteNewTable(records: RecordStore, dynamo: Dynamo): Promise<void>
 }
 
 /** Writes only while the position is unchanged: a process that lags behind would restore what was removed since. */
-async function bringAccount(
+async function importAccount(
   records: RecordStore,
   dynamo: Dynamo,
   id: string,

@@ -60,7 +60,7 @@ describe('restoring', () => {
     expect(isArchived(folder, day)).toBe(true);
   });
 
-  test('brings a day in one step, without what an interrupted one left', async () => {
+  test('restores a day in one step, without files of an interrupted restore', async () => {
     const arrivals = join(folder, `${day}.unfinished`);
     mkdirSync(arrivals);
     writeFileSync(join(arrivals, 'left.log'), 'left');
