@@ -1,6 +1,6 @@
 /**
- * `npm run capacity`: how many machines, servers and disks a given traffic needs, from the measured cost of one of
- * everything. Arithmetic only: it starts nothing and measures nothing. See docs/scaling.md.
+ * `npm run capacity`: how many machines, servers and disks a given traffic needs, from measured costs per unit.
+ * Arithmetic only: it starts nothing and measures nothing. See docs/scaling.md.
  */
 import { parseCapacityOptions } from './capacity/assumptions.ts';
 import { capacityReport, figuresTable, reportTables, reportWords } from './capacity/report.ts';

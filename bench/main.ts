@@ -1,7 +1,6 @@
 /**
- * `npm run bench`: what Terse costs, measured beside something known in the same run. It prints tables and keeps
- * the figures of every round as JSON in .cache/bench. Nothing here passes or fails: a time depends on the machine, a
- * ratio less.
+ * `npm run bench`: measures Terse together with a baseline in the same run. It prints tables and keeps the figures of
+ * every round as JSON in .cache/bench. Nothing here passes or fails: times depend on the machine, ratios less.
  */
 import { mkdirSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
@@ -45,13 +44,13 @@ const scenarios: readonly Scenario[] = [
 
 const cacheFolder = join(import.meta.dir, '../.cache/bench');
 
-/** Under what a run was made; figures of different machines do not compare. */
+/** The circumstances of a run; figures of different machines are not comparable. */
 interface Circumstances {
   readonly at: string;
   readonly version: string;
   readonly machine: string;
   readonly runtime: string;
-  /** What was smaller than it should be. */
+  /** The sizes that were scaled down. */
   readonly scaledDown: readonly string[];
 }
 
@@ -60,7 +59,7 @@ interface ScenarioRecord extends Circumstances {
   readonly tables: readonly TableRecord[];
 }
 
-/** Processes that wanted to run during the last minute; a quiet machine has next to none. */
+/** The load average above which the machine is too busy to measure. */
 const busyLoad = 0.5;
 
 async function main(options: BenchOptions): Promise<void> {
@@ -109,7 +108,7 @@ async function main(options: BenchOptions): Promise<void> {
       for (const table of tables) print(`\n${renderTable(table)}`);
       results[name] = { ...circumstances, summary, tables: tables.map(tableRecord) };
     } catch (error) {
-      // The figures of the others are worth no less.
+      // The figures of other scenarios are still valid.
       complain(`${name}: ${error instanceof Error ? error.message : String(error)}`);
     }
     note(`${name} took ${((performance.now() - startedMs) / 1_000).toFixed(0)} s`);
@@ -117,7 +116,7 @@ async function main(options: BenchOptions): Promise<void> {
   await keep(circumstances, results);
 }
 
-/** The first signal ends what runs and keeps what was measured; a second one ends everything. */
+/** The first signal ends the run and keeps its figures; a second one ends the process. */
 function interruption(): AbortSignal {
   const controller = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort());
@@ -139,7 +138,7 @@ function print(text: string): void {
   process.stdout.write(text);
 }
 
-/** Beside the tables, so that these can be piped somewhere. */
+/** On stderr, so that the tables on stdout can be piped. */
 function note(text: string): void {
   process.stderr.write(`   ${text}\n`);
 }

@@ -1,6 +1,6 @@
 /**
- * What is assumed of the traffic and chosen for the machines: one row each, a flag on the command line, and the scale that
- * Terse is designed for as the default. What things cost per unit is elsewhere (unit-figures.ts).
+ * Assumptions about the traffic and choices of machines: each is a row and a flag on the command line, with the scale
+ * that Terse is designed for as the default. Costs per unit are in unit-figures.ts.
  */
 interface Row {
   readonly default: number;
@@ -87,7 +87,7 @@ export const defaultAssumptions: Assumptions = {
 
 export interface CapacityOptions {
   readonly assumptions: Assumptions;
-  /** Figures that are known better than from the table. */
+  /** Figures that override the table. */
   readonly given: ReadonlyMap<string, number>;
   readonly isJson: boolean;
   readonly showsFigures: boolean;

@@ -9,9 +9,9 @@ import { zipfPopularity } from './popularity.ts';
 
 const keys = 20_000;
 const traceLength = 200_000;
-/** The cache fills during these, which do not count. */
+/** Requests that fill the cache and are not counted. */
 const warmUpLength = 100_000;
-/** Traces are drawn, so what they show scatters by a little. */
+/** Traces are random, so results scatter a little. */
 const scatter = 0.01;
 
 interface Cache {
@@ -91,10 +91,10 @@ const sizes: TierSizes = {
   sharedEntriesMax: Number.POSITIVE_INFINITY,
 };
 
-/** As behind a balancer that sends visitors anywhere: what one memory lacks is not what another does. */
+/** Processes behind a random load balancer: each memory lacks other links. */
 const processes = 8;
 
-/** Visitors at random moments; a shared cache that drops a link after its time or for want of room. */
+/** Visitors at random times, and a shared cache that drops links after their TTL or when it is full. */
 function playedThrough(
   { redirectsPerS, memoryEntries, sharedTtlS, sharedEntriesMax }: TierSizes,
   exponent: number,

@@ -1,32 +1,30 @@
 /**
- * Where redirects are answered: at the edge, in a process's memory, in the shared cache, by the store. Nothing is
- * guessed: it follows from the popularity of links, from the sizes of the caches and from how long they may keep a
- * link.
+ * Computes where redirects are answered: at the edge, in a process's memory, in the shared cache, or by the store, from
+ * the popularity of links, the sizes of the caches and their TTLs.
  *
- * An LRU cache behaves as if it kept each key for one time after its last use, the same for all (Che's approximation);
- * that time is the one for which the number of kept keys equals the capacity. Redis evicts roughly like that. Memory
- * evicts by SIEVE, which keeps the right links rather more often, so its figures here are on the safe side
- * (cache-tiers.test.ts replays both). Memory has no time limit to account for: an entry stays valid while the change
- * feed proves that nothing has changed.
+ * An LRU cache behaves as if it kept each key for the same time after its last use (Che's approximation): the time for
+ * which the number of kept keys equals the capacity. Redis evicts roughly like that. Memory evicts by SIEVE, which has
+ * a higher hit ratio, so its figures here are on the safe side (cache-tiers.test.ts replays both). Memory has no TTL to
+ * account for: an entry stays valid while the change feed proves that nothing has changed.
  */
 import type { Popularity } from './popularity.ts';
 
 export interface TierSizes {
-  /** Of all visitors together, before the edge. */
+  /** Redirects of all visitors, before the edge. */
   readonly redirectsPerS: number;
   /** How long the edge keeps a redirect; 0 without one. */
   readonly edgeTtlS: number;
-  /** How many caches the edge consists of, each with visitors of its own. */
+  /** How many caches the edge consists of, each with different visitors. */
   readonly edgePlaces: number;
   /** Of each process. */
   readonly memoryEntries: number;
   readonly sharedTtlS: number;
-  /** Infinite where the shared cache has room for all that it may keep. */
+  /** Infinite if the shared cache never evicts. */
   readonly sharedEntriesMax: number;
 }
 
 export interface Tiers {
-  /** Of all redirects; they add up to one. */
+  /** Shares of all redirects, which add up to one. */
   readonly edge: number;
   readonly memory: number;
   readonly shared: number;
@@ -38,7 +36,7 @@ export interface Tiers {
 export function answeredWhere(popularity: Popularity, sizes: TierSizes): Tiers {
   const { redirectsPerS, edgeTtlS, edgePlaces, memoryEntries, sharedTtlS, sharedEntriesMax } = sizes;
   const keptForS = edgePlaces === 0 ? 0 : edgeTtlS / edgePlaces;
-  // What is left of the rate of each key behind each cache, bin by bin.
+  // The remaining rate of each key after each cache, bin by bin.
   const asked = popularity.map(({ keys, share }) => ({ keys, rate: share * redirectsPerS }));
   const pastEdge = asked.map(({ keys, rate }) => ({ keys, rate: rate / (1 + rate * keptForS) }));
   const memoryS = characteristicS(pastEdge, memoryEntries, keptByUse);
@@ -87,14 +85,14 @@ interface KeyRates {
   readonly rate: number;
 }
 
-/** How likely a key that is asked for at this rate is kept; by coming at random, also the share of its hits. */
+/** The probability that a key requested at this rate is kept; for random requests also its hit ratio. */
 type Kept = (rate: number, usedWithinS: number) => number;
 
 const keptByUse: Kept = (rate, usedWithinS) => (rate === 0 ? 0 : -Math.expm1(-rate * usedWithinS));
 /**
- * Kept for some time after its last use, and for `ttlS` after it was read at most. A read is followed by hits for as long
- * as no pause is too long: surely up to that pause, and then with a chance that falls off evenly, so that without a limit
- * they would be as many as `keptByUse` says.
+ * A key that is kept for some time after its last use, but for at most `ttlS` after it was read. A read is followed by
+ * hits until a pause is too long: certainly up to that time, and then with a probability that decays exponentially, so
+ * that without a limit the hits equal `keptByUse`.
  */
 function keptByBoth(rate: number, usedWithinS: number, ttlS: number): number {
   if (rate === 0) return 0;
@@ -120,7 +118,7 @@ const bisections = 100;
 const shortestS = 1e-9;
 const longestS = 1e18;
 
-/** The time since their last use for which just as many keys are kept as there is room for; infinite if all find room. */
+/** The time since the last use for which the kept keys just fill the cache; infinite if all keys fit. */
 function characteristicS(keys: readonly KeyRates[], room: number, kept: Kept): number {
   const keptIn = (usedWithinS: number): number => occupancy(keys, rate => kept(rate, usedWithinS));
   if (keptIn(Number.POSITIVE_INFINITY) <= room) return Number.POSITIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** What is paid for in a month, largest first. Prices are round and assumed; what is worth knowing is the order. */
+/** Monthly costs, largest first. Prices are round assumptions; the order is what matters. */
 import type { Assumptions } from './assumptions.ts';
 import { gb } from './demands.ts';
 import type { Fleet } from './fleet.ts';

@@ -6,7 +6,7 @@ import type { UnitFigures } from './unit-figures.ts';
 export interface Context {
   readonly assumptions: Assumptions;
   readonly figures: UnitFigures;
-  /** Of the redirects that reach Terse: those that the shared cache answers, and those that the store does. */
+  /** Shares of the redirects that reach Terse: answered by the shared cache, and by the store. */
   readonly shared: number;
   readonly store: number;
 }
@@ -30,6 +30,6 @@ export const disk = ({ assumptions }: Context, bytes: number, perUnitTb: number)
   useMax: assumptions.fullMax,
 });
 
-/** A part that grows by adding units, and one of which there is only one. */
+/** A part that grows by adding units, and a part with a single unit. */
 export const many = { unitsMax: Number.POSITIVE_INFINITY, copies: 1 } as const;
 export const single = { unitsMin: 1, unitsMax: 1, copies: 1, coresPerUnit: 0 } as const;

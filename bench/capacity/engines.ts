@@ -16,7 +16,7 @@ export function redisServers(context: Context, { sharedCache }: StoredSizes): Pa
     coresPerUnit: 2,
     demands: ({ redirectsPerS, changesPerS }) => [
       { resource: 'memory', amount: sharedCache / gb, perUnit: redisGb, measure: 'GB', useMax: fullMax },
-      // One thread does it all.
+      // Redis uses one thread.
       cpu(
         context,
         redirectsPerS * ((shared + store) * figures.redisGetUs + store * figures.redisFillUs) +
@@ -27,7 +27,7 @@ export function redisServers(context: Context, { sharedCache }: StoredSizes): Pa
   };
 }
 
-/** What reaches the store of new links: behind a queue, no more than it lets through. */
+/** The rate of new links that reach the store: a queue limits it. */
 const storedPerS = ({ writes, drainPerS }: Assumptions, createsPerS: number): number =>
   writes === 'queued' ? Math.min(createsPerS, drainPerS) : createsPerS;
 
@@ -109,7 +109,7 @@ export function brokers(context: Context, { stream }: StoredSizes, clickBytes: n
   };
 }
 
-/** This version knows one server, whatever stands behind its address. */
+/** This version supports one server address. */
 export function clickhouseServer(context: Context, { rawClicks, counts }: StoredSizes): Part {
   const { assumptions, figures } = context;
   return {

@@ -12,7 +12,7 @@ const planned = (changes: Partial<Assumptions>): Fleet =>
 const unitsOf = (fleet: Fleet): Record<string, number> =>
   Object.fromEntries(fleet.parts.map(({ part, unitsNeeded }) => [part.name, unitsNeeded]));
 
-/** More of any of these is more to do. */
+/** Assumptions that increase the load. */
 const drivers = [
   'linksPerDay',
   'redirectsPerDay',
@@ -48,7 +48,7 @@ describe('a plan', () => {
     }
   });
 
-  test('has no unit too many: with one less something would be used up, or too few would be left', () => {
+  test('has no unit too many: with one less, a resource would run out or too few units would be left', () => {
     const fleet = planned({});
     for (const { part, units, setBy } of fleet.parts) {
       const needed = setBy.amount / (setBy.perUnit * setBy.useMax);
@@ -56,7 +56,7 @@ describe('a plan', () => {
     }
   });
 
-  test('says so where a part needs more than all available units provide', () => {
+  test('reports a part that needs more than all available units', () => {
     const fleet = planned({ linksPerDay: 1e9 });
     const store = fleet.parts.find(({ part }) => part.name === 'link store')!;
     expect(store.unitsNeeded).toBeGreaterThan(store.units);

@@ -1,6 +1,6 @@
 /**
- * The parts of a Terse that has outgrown one machine, and how many units of each the busiest second takes. The order
- * matters: how many processes there are decides how many connections, polls and frames there will be.
+ * The parts of an installation on several machines, and how many units of each the busiest second needs. The order
+ * matters: the number of processes determines the numbers of connections, polls and frames.
  */
 import type { Assumptions } from './assumptions.ts';
 import { answeredWhere, type Tiers } from './cache-tiers.ts';
@@ -25,7 +25,7 @@ export interface Fleet {
   readonly average: Load;
   readonly peak: Load;
   readonly parts: readonly PlannedPart[];
-  /** Limits that cannot be bought but can still be exhausted. */
+  /** Limits that cannot be raised by adding units. */
   readonly limits: readonly PlannedPart[];
   readonly processes: number;
   readonly clickBytes: number;
@@ -83,5 +83,5 @@ export function planFleet(assumptions: Assumptions, figures: UnitFigures): Fleet
   };
 }
 
-/** A share of all redirects as one of those that reach Terse. */
+/** Converts a share of all redirects to a share of those that reach Terse. */
 const ofTerse = ({ edge }: Tiers, share: number): number => (edge < 1 ? share / (1 - edge) : 0);

@@ -1,4 +1,4 @@
-/** The machines that run Terse itself, by what they do, and what gives out in each of them however many there are. */
+/** The machines that run Terse itself, by role, and the limits of each that more machines do not raise. */
 import { type Context, cpu, gb, many, single } from './demands.ts';
 import type { Part } from './parts.ts';
 import type { Popularity } from './popularity.ts';

@@ -1,12 +1,12 @@
 /**
- * A part of an installation is a number of like units: machines, servers, brokers. Each has a few things it can run out
- * of; as many units are planned as the busiest second needs, with room to spare. Some parts cannot be multiplied, and
- * those are where growth ends.
+ * A part of an installation consists of equal units: machines, servers, brokers. Each unit has a few limited resources;
+ * as many units are planned as the busiest second needs, with some headroom. Parts that cannot be multiplied limit
+ * growth.
  */
 
-/** What is asked of everything in one second, and what lies around meanwhile. */
+/** The load in one second, and the amount of stored data. */
 export interface Load {
-  /** Those that reach Terse: the edge has answered the others. */
+  /** Redirects that reach Terse; the edge answers the others. */
   readonly redirectsPerS: number;
   readonly createsPerS: number;
   readonly changesPerS: number;
@@ -19,9 +19,9 @@ export interface Demand {
   readonly perUnit: number;
   /** The unit of `amount` and `perUnit`. */
   readonly measure: string;
-  /** How much of a unit may be used. */
+  /** The share of a unit that may be used. */
   readonly useMax: number;
-  /** Settings decide about it, and not the traffic. */
+  /** Set for a demand that depends on settings, not on traffic. */
   readonly isFixed?: true;
 }
 
@@ -29,11 +29,11 @@ export interface Part {
   readonly name: string;
   readonly unit: string;
   readonly unitsMin: number;
-  /** Infinite where adding units is all it takes. */
+  /** Infinite for a part that grows by adding units. */
   readonly unitsMax: number;
   /** Cores of a unit, for its cost; 0 for a managed service. */
   readonly coresPerUnit: number;
-  /** How many machines stand for one unit: itself and its replicas. */
+  /** Machines per unit: itself and its replicas. */
   readonly copies: number;
   demands(load: Load): Demand[];
 }
@@ -41,9 +41,9 @@ export interface Part {
 export interface PlannedPart {
   readonly part: Part;
   readonly units: number;
-  /** More than `units` where no more are available. */
+  /** More than `units` if not enough are available. */
   readonly unitsNeeded: number;
-  /** The resource that there would be too little of with a unit less. */
+  /** The resource that would run out with one unit less. */
   readonly setBy: Demand;
 }
 
@@ -51,7 +51,7 @@ export function planPart(part: Part, peak: Load): PlannedPart {
   const demands = part.demands(peak);
   const needs = demands.map(demand => demand.amount / (demand.perUnit * demand.useMax));
   const largest = Math.max(...needs);
-  // A hair more than a whole number is the rounding of arithmetic, not a need.
+  // Tolerates rounding errors slightly above a whole number.
   const unitsNeeded = Math.max(part.unitsMin, Math.ceil(largest - 1e-9));
   return {
     part,
@@ -63,7 +63,7 @@ export function planPart(part: Part, peak: Load): PlannedPart {
 
 export interface Use {
   readonly demand: Demand;
-  /** Of all that the planned units have; above one is too much. */
+  /** The used share of all planned units; above one is too much. */
   readonly share: number;
 }
 
@@ -71,14 +71,14 @@ export function usesOf({ part, units }: PlannedPart, load: Load): Use[] {
   return part.demands(load).map(demand => ({ demand, share: demand.amount / (demand.perUnit * units) }));
 }
 
-/** A resource of a part, and how much is asked of what may be used of it; above one is more than that. */
+/** A resource of a part, and the demand as a share of what may be used; above one is too much. */
 export interface Strain {
   readonly part: Part;
   readonly demand: Demand;
   readonly share: number;
 }
 
-/** What is nearest to its end with the planned units, first. */
+/** The resources of the planned units, the scarcest first. */
 export const strainsAsPlanned = (parts: readonly PlannedPart[], load: Load): Strain[] =>
   strains(parts, load, ({ units }) => units);
 

@@ -1,7 +1,7 @@
 /**
- * How often each of very many links is asked for, in few numbers. The key of rank k is asked for in proportion to
- * 1 / k^exponent; the first ranks stand alone, and those behind them, which differ less and less, share a bin with their
- * neighbours. So ten billion links are about a thousand bins, and sums over them are as good as exact.
+ * The popularity of very many links in few numbers. The key of rank k is requested in proportion to 1 / k^exponent;
+ * each of the first ranks has its own bin, and later ones, which differ less and less, share bins. So ten billion links
+ * are about a thousand bins, and sums over them are practically exact.
  */
 export interface Bin {
   readonly keys: number;
@@ -13,7 +13,7 @@ export interface Bin {
 export type Popularity = readonly Bin[];
 
 const ranksAlone = 1_000;
-/** The last rank of a bin is at most this much behind its first. */
+/** The maximum ratio of the last to the first rank of a bin. */
 const binGrowth = 1.02;
 
 export function zipfPopularity(keys: number, exponent: number): Popularity {
@@ -36,7 +36,7 @@ function weightBetween(from: number, to: number, exponent: number): number {
   return (to ** (1 - exponent) - from ** (1 - exponent)) / (1 - exponent);
 }
 
-/** In how many different spans of time, of so many, at least one of `requests` for each key falls; over all keys. */
+/** In how many of `spans` time spans each key is requested at least once, summed over all keys. */
 export function distinctSpans(popularity: Popularity, requests: number, spans: number): number {
   return popularity.reduce(
     (sum, { keys, share }) => sum + keys * spans * -Math.expm1((-requests * share) / spans),

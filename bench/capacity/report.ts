@@ -1,4 +1,4 @@
-/** What a plan comes to, as tables for people and as one object for programs. */
+/** The report of a plan, as tables for people and as one object for programs. */
 import { formatCount, measure } from '../kit/measure.ts';
 import type { Cell, Table } from '../kit/table.ts';
 import type { Assumptions } from './assumptions.ts';
@@ -17,7 +17,7 @@ export interface CapacityReport {
   readonly hours: readonly Hour[];
   readonly week: ReturnType<typeof weekOfParts>;
   readonly costs: ReturnType<typeof costDrivers>;
-  /** What would run out first: of the planned parts, and of those with a maximum. */
+  /** The scarcest resources: of the planned parts, and of those with a maximum. */
   readonly planned: readonly Strain[];
   readonly limits: readonly Strain[];
 }
@@ -204,7 +204,7 @@ export function reportWords({ planned, limits: atMost, figures }: CapacityReport
   ].join('\n');
 }
 
-/** What settings decide about does not grow with the traffic: it is too much already, or never. */
+/** Skips demands that depend on settings unless they are too high already: they do not grow with traffic. */
 const firstOf = (strains: readonly Strain[]): Strain =>
   strains.find(({ demand, share }) => demand.isFixed !== true || share > 1) ?? strains[0]!;
 

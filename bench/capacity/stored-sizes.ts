@@ -1,4 +1,4 @@
-/** How many bytes lie around, by what is kept and for how long. */
+/** The sizes of stored data, from amounts and retention. */
 import type { Tiers } from './cache-tiers.ts';
 import type { Context } from './demands.ts';
 import { distinctSpans, type Popularity } from './popularity.ts';
@@ -13,7 +13,7 @@ export interface StoredSizes {
   readonly rawClicks: number;
   readonly counts: number;
   readonly countsPerDay: number;
-  /** In a process, when its memory is full. */
+  /** The memory of a process whose cache is full. */
   readonly process: number;
 }
 
@@ -52,7 +52,7 @@ export function storedSizes(
     linksPerDay: linksPerDay * linkBytes,
     stream: (clicksPerDay * clickBytes * streamHours) / 24,
     rawClicks: clicksPerDay * figures.rawClickBytes * clickDays,
-    // A minute's row is little beside the visitors in it, who are as many as clicks.
+    // Per click, because a minute's row is small compared with its visitors, who are as many as clicks.
     counts: clicksPerDay * figures.minuteClickBytes * minuteDays + countsPerDay * countDays,
     countsPerDay,
     process:

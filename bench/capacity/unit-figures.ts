@@ -1,6 +1,6 @@
 /**
- * What one of everything costs: the table behind `npm run capacity`. A figure is measured here, documented by the
- * engine's maker, or assumed until it is measured. `--set` overrides any of them.
+ * Costs per unit: the table behind `npm run capacity`. A figure is measured here, documented by the engine's vendor, or
+ * assumed until it is measured. `--set` overrides any of them.
  */
 
 type Origin = 'measured' | 'documented' | 'assumed';
@@ -124,7 +124,7 @@ export function knownFigures(given: ReadonlyMap<string, number>): KnownFigure[] 
 export const unitFigures = (figures: readonly KnownFigure[]): UnitFigures =>
   Object.fromEntries(figures.map(({ name, value }) => [name, value])) as Record<FigureName, number>;
 
-/** Measured at these points, and taken to change evenly between them. */
+/** Measured at these points, and interpolated between them. */
 type Curve = readonly (readonly [at: number, value: number])[];
 
 /** Bytes of Redis’s memory by the length of the URL: docs/operations/redis.md. */
@@ -134,7 +134,7 @@ export const redisLinkBytes: Curve = [
   [200, 437],
 ];
 
-/** Bytes of a click on its way by how many share a frame, all of different links: bench sizes. */
+/** Bytes per click in a frame by the number of clicks in it, all of different links: bench sizes. */
 export const frameClickBytes: Curve = [
   [1, 409],
   [3, 214],

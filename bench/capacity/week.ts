@@ -1,7 +1,6 @@
 /**
- * Seven days of traffic, hour by hour: a curve over the day, quieter weekends, and within every hour a second that is as
- * much busier than the hour as the busiest second of the week is busier than the busiest hour. The average of the week is
- * what was assumed of a day.
+ * Seven days of traffic, hour by hour: a curve over the day, quieter weekends, and in every hour a busiest second, with
+ * the same ratio to its hour as in the busiest hour of the week. The average of the week is the assumed daily traffic.
  */
 import type { Assumptions } from './assumptions.ts';
 import type { Tiers } from './cache-tiers.ts';
@@ -15,7 +14,7 @@ const busiestHour = 20;
 export const dayNames = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const;
 const firstDayOfWeekend = 5;
 
-/** Of each hour of the week, from Monday's midnight on, in times of the average hour. */
+/** The traffic of each hour of the week, from Monday's midnight on, relative to the average hour. */
 export function weekCurve({
   dayPeak,
   weekendShare,
@@ -30,7 +29,7 @@ export function weekCurve({
   });
 }
 
-/** So many times the average. */
+/** The load at a multiple of the average. */
 export function loadAt(assumptions: Assumptions, { edge }: Tiers, times: number, daysGone = 0): Load {
   const { redirectsPerDay, linksPerDay, changesPerDay, linksKept } = assumptions;
   return {
@@ -44,7 +43,7 @@ export function loadAt(assumptions: Assumptions, { edge }: Tiers, times: number,
 export const peakLoad = (assumptions: Assumptions, tiers: Tiers): Load =>
   loadAt(assumptions, tiers, peakTimes(assumptions), daysPerWeek);
 
-/** A second is never less busy than the hour it belongs to. */
+/** The peak is never below the average of its hour. */
 const peakTimes = (assumptions: Assumptions): number =>
   Math.max(assumptions.peakFactor, ...weekCurve(assumptions));
 
@@ -55,7 +54,7 @@ export interface Hour {
   readonly createsPerS: number;
   /** New links that wait for the store at the end of the hour. */
   readonly queued: number;
-  /** How busy the busiest resource of each part is, by its name: over the hour, and in its busiest second. */
+  /** The use of each part's busiest resource, by part: over the hour, and in its busiest second. */
   readonly use: Readonly<Record<string, number>>;
   readonly useAtPeak: Readonly<Record<string, number>>;
 }
@@ -86,7 +85,7 @@ export interface WeekOfPart {
   readonly average: number;
   readonly busiestHour: string;
   readonly inThatHour: number;
-  /** Of the busiest second of the week. */
+  /** The use in the busiest second of the week. */
   readonly atPeak: number;
 }
 

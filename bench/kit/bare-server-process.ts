@@ -1,4 +1,4 @@
-/** Runs as a process of its own, as Terse does. With `listen` as its argument it is sockets only, perhaps with TLS. */
+/** Runs as a separate process, as Terse does. With `listen` as its argument it is sockets only, perhaps with TLS. */
 const location = 'https://www.example.com/articles/a-title-in-words';
 const hostname = '127.0.0.1';
 const [kind, cert, key] = process.argv.slice(2);

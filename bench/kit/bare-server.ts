@@ -1,6 +1,6 @@
 /**
- * The least that Bun can do for a redirect: one constant answer, by its HTTP server or by a socket that is closed with
- * it. What Terse adds is measured beside it.
+ * The minimum that Bun needs for a redirect: one constant answer, by its HTTP server or by a socket that is closed with
+ * it. The difference to it is the cost of Terse.
  */
 import { join } from 'node:path';
 import { boundTo } from './cores.ts';

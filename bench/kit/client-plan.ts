@@ -3,11 +3,11 @@ import type { Latencies } from './histogram.ts';
 
 export interface ClientPlan {
   readonly url: string;
-  /** Raw requests one after the other, NUL between; they are sent in turn over and over. */
+  /** Raw requests separated by NUL; they are sent in turn repeatedly. */
   readonly requestsFile: string;
   readonly perSecond: number;
   readonly durationS: number;
-  /** Comes before the duration and is not noted. */
+  /** Precedes the duration and is not recorded. */
   readonly warmUpS: number;
   readonly momentS: number;
   /** Connections that are open before the first visit. */
@@ -17,9 +17,9 @@ export interface ClientPlan {
   readonly timeoutMs: number;
   /** A visitor leaves without having had a connection after so long. */
   readonly unsentMaxMs: number;
-  /** Otherwise every visit has a connection of its own. */
+  /** If false, every visit has a new connection. */
   readonly isKeptAlive: boolean;
-  /** Whether to look at the clock all the time, which takes a core and is exact, or every millisecond. */
+  /** Whether to busy-wait, which is exact but takes a core, or to check the clock every millisecond. */
   readonly isSpinning: boolean;
 }
 
@@ -42,12 +42,12 @@ export interface ClientReport {
   /** Answers of 503. */
   readonly refused: Latencies;
   /** Of those, the ones with a Retry-After. */
-  readonly toldWhen: number;
-  /** How many got which status; `NaN` for what was no answer. */
+  readonly withRetryAfter: number;
+  /** How many answers had which status; `NaN` for invalid answers. */
   readonly statuses: Readonly<Record<string, number>>;
   /** Visits whose connection broke, or could not be made. */
   readonly broken: number;
-  /** Visits that went to another connection because theirs was closed before it took them. */
+  /** Visits that were retried because their connection was closed before it accepted them. */
   readonly retried: number;
   /** Visitors who left because no answer came in time. */
   readonly gaveUp: number;
@@ -57,12 +57,12 @@ export interface ClientReport {
   /** Visits that were sent; the others left before there was a connection for them. */
   readonly sent: number;
   /**
-   * The client's own fault: how late it was in sending what was due though there was a connection for it, and for
-   * how long at most an answer that was there waited to be read.
+   * The client's own delay: how late it sent visits that were due and had a connection, and the maximum time that a
+   * received answer waited to be read.
    */
   readonly lagP99Ms: number;
   readonly lagMaxMs: number;
-  /** Visits that were on their way at the same time, at most. */
+  /** The maximum of concurrent visits. */
   readonly inFlightMax: number;
   readonly durationS: number;
   /** When the last visitor came, by the wall clock. */

@@ -1,4 +1,4 @@
-/** A load client as a process of its own on given cores. */
+/** A load client as a separate process on given cores. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClientPlan, ClientReport, Moment, OnMoment } from './client-plan.ts';
@@ -10,7 +10,7 @@ export interface ClientOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What the process says, one at a time. */
+/** A line of the process's output, with one of these. */
 interface Said {
   readonly moment?: Moment;
   readonly report?: ClientReport;
@@ -36,7 +36,7 @@ export async function runClient(
   return report;
 }
 
-/** Raw requests are many, so a client is given a file of them: one after the other, NUL between. */
+/** Passes the many raw requests to a client as a file, separated by NUL. */
 export async function withRequestsFile<Result>(
   folder: string,
   requests: readonly string[],

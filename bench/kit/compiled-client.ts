@@ -1,6 +1,6 @@
 /**
- * The load client at a constant rate (paced-client.c), compiled when it is needed. It counts in memory that is shared with it; between
- * two stretches of time its figures are added up here.
+ * The load client at a constant rate (paced-client.c), compiled when it is needed. It counts in shared memory; after
+ * each interval its figures are added up here.
  */
 import { cc, ptr } from 'bun:ffi';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ export function compileClient(): LoadFunctions {
 
 const statusCount = 1_000;
 /** The counts after those by status, in their order. */
-const sums = ['sent', 'broken', 'retried', 'gaveUp', 'toldWhen'] as const;
+const sums = ['sent', 'broken', 'retried', 'gaveUp', 'withRetryAfter'] as const;
 const lastCounts = [...sums, 'inFlightMax'] as const;
 const tallyLength = 3 * (bucketCount + 1) + statusCount + lastCounts.length;
 
@@ -37,7 +37,7 @@ class SharedTally {
   readonly #counts = new Uint32Array(tallyLength);
   readonly address = ptr(this.#counts);
 
-  /** Of the answers, in the order of the structure: those that served, refusals, and the client's own lateness. */
+  /** The latencies in the order of the structure: served answers, rejections, and the client's own delay. */
   latenciesOf(kind: 0 | 1 | 2): { readonly counts: Uint32Array; readonly maxUs: number } {
     const from = kind * (bucketCount + 1);
     return {
@@ -59,15 +59,15 @@ class SharedTally {
   }
 }
 
-/** What all stretches of time come to. */
+/** The sums of all intervals. */
 class Sum {
   readonly served = new Histogram();
   readonly refused = new Histogram();
   readonly late = new Histogram();
   readonly statuses = new Float64Array(statusCount);
-  readonly last = { sent: 0, broken: 0, retried: 0, gaveUp: 0, toldWhen: 0, inFlightMax: 0 };
+  readonly last = { sent: 0, broken: 0, retried: 0, gaveUp: 0, withRetryAfter: 0, inFlightMax: 0 };
 
-  /** Takes over what was counted since the last time; returns the latencies of those that were served meanwhile. */
+  /** Adds the counts since the last call; returns the latencies of the answers served since then. */
   take(tally: SharedTally): Histogram {
     const served = new Histogram();
     [served, this.refused, this.late].forEach((histogram, kind) => {
@@ -97,7 +97,7 @@ export async function runCompiledClient(
 ): Promise<ClientReport> {
   const { perSecond, warmUpS, durationS, momentS, timeoutMs } = plan;
   const tally = new SharedTally();
-  // The machine code reads them all the time, so they must be held until the end.
+  // Referenced until the end, because the machine code reads them.
   const { bytes, starts } = await readRequests(plan.requestsFile);
   const opened = load.load_begin(
     hostOf(plan.url),
@@ -165,7 +165,7 @@ async function readRequests(path: string): Promise<{ bytes: Uint8Array; starts: 
   const bytes = await Bun.file(path).bytes();
   const starts = [0];
   for (let end = bytes.indexOf(0); end !== -1; end = bytes.indexOf(0, end + 1)) starts.push(end + 1);
-  // As if there were one more separator behind the last.
+  // As if there were one more separator after the last request.
   starts.push(bytes.length + 1);
   return { bytes, starts: Uint32Array.from(starts) };
 }

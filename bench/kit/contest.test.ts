@@ -15,7 +15,7 @@ const turn = (perSecond: number, cpuUs: number) => ({
   mappedMb: 10,
 });
 
-test('a contender is compared with its yardstick round by round, and above 1 is always the better one', () => {
+test('a contender is compared with its baseline round by round, and above 1 is always better', () => {
   const { rows, columns } = contestTable(
     { title: '', against: { Terse: 'nginx', alone: 'nobody' } },
     {

@@ -1,6 +1,6 @@
 /**
- * Servers under the same load in turns, and the table of it: what the clients saw, what it cost, and how each
- * compares, round by round, with the one it is measured against. Above 1 is better than that one.
+ * Puts servers under the same load in turns, and makes a table: results of the clients, costs, and the ratio of each
+ * server, round by round, to the one that it is compared with. Above 1 is better.
  */
 import type { LoadPlan, LoadRunner } from './load.ts';
 import { type Measure, measure, measureOf, ratio } from './measure.ts';
@@ -13,7 +13,7 @@ export interface Contender {
   readonly server: LoadedServer;
   readonly requests: readonly string[];
   readonly answers?: LoadPlan['answers'];
-  /** What makes the load, when it is not keep-alive connections. */
+  /** The load, if it is not keep-alive connections. */
   readonly load?: LoadRunner;
   /** The name of the contender that it is compared with. */
   readonly against?: string;
@@ -23,7 +23,7 @@ export interface ContestOptions {
   readonly title: string;
   readonly connections: number;
   readonly contenders: Readonly<Record<string, Contender>>;
-  /** The cores that make the load, when they are not those of every scenario. */
+  /** The cores of the load, if they differ from those of other scenarios. */
   readonly loadCores?: readonly number[];
   readonly notes?: readonly string[];
 }

@@ -11,7 +11,7 @@ test('server and load have no core in common while there are enough', () => {
   expect(splitCores([2, 3, 4, 5], 2)).toEqual({ server: [2, 3], load: [4, 5], areShared: false });
 });
 
-test('with too few cores both share all of them, and that is said', () => {
+test('with too few cores both share all of them, and this is reported', () => {
   expect(splitCores([0, 1], 2)).toEqual({ server: [0, 1], load: [0, 1], areShared: true });
   expect(splitCores([], 1)).toEqual({ server: [], load: [], areShared: true });
 });

@@ -1,17 +1,17 @@
 /**
- * Who runs where. A server gets cores of its own and the load the others, so that neither is measured by what the
- * other leaves over. Where there are too few cores, or no way to bind to them, both share all there are.
+ * Assigns cores. A server gets separate cores from the load, so that they do not affect each other. With too few cores,
+ * or no way to bind to them, both share all cores.
  */
 import { readFileSync } from 'node:fs';
 
 export interface Cores {
   readonly server: readonly number[];
   readonly load: readonly number[];
-  /** Whether the load takes time from the server it measures. */
+  /** Whether the load takes CPU time from the server. */
   readonly areShared: boolean;
 }
 
-/** The cores this process may use; none where the system does not say or cannot bind. */
+/** The cores that this process may use; empty if the system does not report them or cannot bind. */
 export function allowedCores(): readonly number[] {
   if (Bun.which('taskset') === null) return [];
   try {

@@ -1,4 +1,4 @@
-/** What the disk below allows: the yardsticks for anything that promises to be durable. */
+/** The limits of the disk: baselines for durable writes. */
 import { closeSync, fsyncSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { openForWriting } from '../../src/engines/sqlite/database.ts';
@@ -21,7 +21,7 @@ export function fsyncsPerSecond(folder: string, durationMs: number): number {
   }
 }
 
-/** Rows that SQLite, set up as the store sets it up, commits so many at a time, per second. */
+/** Rows per second that SQLite commits in transactions of this size, configured like the store. */
 export function rowsPerSecond(folder: string, durationMs: number, rowsPerCommit: number): number {
   const path = join(folder, 'commit-probe.db');
   const database = openForWriting(path);
@@ -61,7 +61,7 @@ export function commitsOf(dataFolder: string): number {
   return index.getUint32(changeCounterOffset, true);
 }
 
-/** What the database takes on disk, its log included. */
+/** The size of the database on disk, its log included. */
 export function databaseBytes(dataFolder: string): number {
   return ['', '-wal'].reduce(
     (sum, suffix) =>
@@ -70,7 +70,7 @@ export function databaseBytes(dataFolder: string): number {
   );
 }
 
-/** Makes the kernel forget what it keeps of a file in memory; false where that cannot be asked for. */
+/** Drops a file from the kernel's page cache; false where that is not possible. */
 export async function dropFromMemory(path: string): Promise<boolean> {
   if (Bun.which('dd') === null) return false;
   const command = ['dd', `of=${path}`, 'oflag=nocache', 'conv=notrunc,fdatasync', 'count=0'];

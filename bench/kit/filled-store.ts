@@ -1,6 +1,6 @@
 /**
- * A store with any number of links, written through the store's own port, and kept between runs: ten million links take
- * a while to make. A folder with another schema or other links is rebuilt.
+ * A store with any number of links, written through the store's own port, and kept between runs, because ten million
+ * links take a while. A folder with another schema or other links is rebuilt.
  */
 import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ interface Certificate {
 const codeLength = 7;
 /** As many rows as the writer takes into one transaction. */
 const batchLinks = 20_000;
-/** The writer works on one batch while the next is made ready. */
+/** The writer works on one batch while the next ones are prepared. */
 const batchesInFlight = 3;
 const notesEvery = 1_000_000;
 
@@ -74,14 +74,14 @@ export async function filledStore(
   return { dataFolder, links, filledInS, codeAt: index => space.encode(firstId + index) };
 }
 
-/** Reads the file once, so that a long run does not begin by measuring the disk. */
+/** Reads the file into the page cache, so that a long run does not begin by measuring the disk. */
 export async function readOnce({ dataFolder }: FilledStore): Promise<void> {
   for await (const _ of Bun.file(join(dataFolder, 'terse.db')).stream());
 }
 
 /**
- * A data folder with these links and with clicks of its own: the filled store is kept, what is measured on it is
- * not. The database is the same file under another name, which SQLite looks through.
+ * A data folder with these links and separate clicks, so that the filled store stays unchanged otherwise. The database
+ * is a symbolic link to the same file, which SQLite resolves.
  */
 export function lendLinks({ dataFolder }: FilledStore, folder: string): string {
   mkdirSync(folder, { recursive: true });

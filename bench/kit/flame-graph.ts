@@ -1,6 +1,6 @@
 /**
  * A CPU profile (`bun --cpu-prof`) as a flame graph in SVG: `bun bench/kit/flame-graph.ts PROFILE SVG [TITLE]`. Width is
- * time, each function stands above its caller. What took less than a thousandth of the time is left out.
+ * time, each function is above its caller. Functions with less than a thousandth of the time are left out.
  */
 
 interface ProfileNode {
@@ -25,7 +25,7 @@ interface Flame {
 const [width, rowHeight, fontSize, titleHeight] = [1_200, 16, 11, 24];
 const shareMin = 0.001;
 const charWidth = 6.2;
-/** A thread is not sampled while it waits: a longer time before a sample is one in which it had nothing to do. */
+/** A thread is not sampled while it waits, so a longer time before a sample was idle. */
 const sampleUsMax = 1_500;
 
 /** Functions of the same name and file are one, whatever line they were called from. */

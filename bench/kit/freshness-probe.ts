@@ -13,7 +13,7 @@ const askPauseMs = 50;
 const askedAtOnceMax = 50;
 const visibleMaxMs = 60_000;
 
-/** Clicks come when they like, so that they meet every phase of counting; on average so many milliseconds apart. */
+/** Clicks come at random times, so that they meet every phase of counting; `spacingMs` apart on average. */
 export async function probeFreshness(url: string, probes: number, spacingMs: number): Promise<Histogram> {
   const histogram = new Histogram();
   const codes = await createClickedLinks(url, probes);

@@ -11,7 +11,7 @@ GC END!
 [GC<0x1a>: epilogue 0.021485ms]
 `;
 
-test('every pause is found, heap by heap, and what is no pause is not taken for one', () => {
+test('every pause is found, heap by heap, and other lines are ignored', () => {
   expect(readGcLog(log)).toEqual([
     { heap: '0x1a', young: 1, full: 0, pausesMs: [5.202583, 1.208145] },
     { heap: '0x2b', young: 0, full: 1, pausesMs: [1.983999] },
@@ -27,7 +27,7 @@ test('the longest pause and the share of the time are those of the heap', () => 
   ]);
 });
 
-test('the runtime we have writes such a log', async () => {
+test('the current runtime writes such a log', async () => {
   const script = 'const kept = []; for (let n = 0; n < 2e6; n += 1) kept.push({ n });';
   const child = Bun.spawn([process.execPath, '-e', script], {
     cwd: join(import.meta.dir, '../..'),

@@ -1,6 +1,6 @@
 /**
- * The pauses of garbage collection, as the runtime's own log has them (`BUN_JSC_logGC=1`). A collection works in
- * several steps beside the program and stops it in each of them for a moment; every thread has a heap of its own.
+ * The pauses of garbage collection, from the runtime's own log (`BUN_JSC_logGC=1`). A collection works concurrently in
+ * several steps and stops the program for a moment in each of them; every thread has a separate heap.
  */
 import { measure } from './measure.ts';
 import type { Cell } from './table.ts';
@@ -8,7 +8,7 @@ import type { Cell } from './table.ts';
 export const gcLogSettings = { BUN_JSC_logGC: '1' } as const;
 
 export interface HeapPauses {
-  /** Each heap has a name in the log; the first to collect is the one of the thread that was there first. */
+  /** The name of the heap in the log; the first heap in the log is that of the first thread. */
   readonly heap: string;
   readonly young: number;
   readonly full: number;

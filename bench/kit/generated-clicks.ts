@@ -1,6 +1,6 @@
 /**
- * Clicks by the million, in batches as the recorder makes them: columns, with what repeats in lists. Visitors are
- * counted exactly while they are drawn, so that an estimate can be compared with the truth.
+ * Millions of clicks, in batches like those of the recorder: columns, with repeated values in lists. Visitors are
+ * counted exactly while they are drawn, so that estimates can be compared with the truth.
  */
 import { seededRandom } from '../../src/base/random.ts';
 import {
@@ -39,9 +39,9 @@ const agents = agentSamples.map(({ userAgent, browser, os, device, kind }) => ({
 const humanAgents = agents.map((_, index) => index).filter(index => agents[index]!.kind === 'human');
 const botAgents = agents.map((_, index) => index).filter(index => agents[index]!.kind !== 'human');
 const botShare = 0.2;
-/** So many visits come from no page. */
+/** The share of visits without a referrer. */
 const directShare = 0.4;
-/** One visitor of so many clicks too fast. */
+/** One in this many visitors clicks too fast. */
 const suspiciousEvery = 32;
 
 const referrers: readonly ReferrerTraits[] = Array.from({ length: 200 }, (_, index) => {
@@ -93,7 +93,7 @@ const campaignShare = 0.25;
 const visits: readonly VisitTraits[] = languages.flatMap(language =>
   campaigns.map(campaign => ({ ...noVisitTraits, language, ...campaign })),
 );
-/** So many visitors have the language of their country. */
+/** The share of visitors with the language of their country. */
 const nativeShare = 0.9;
 
 /** The distinct visitors of all days so far; a visitor of two days is two. */
@@ -146,7 +146,7 @@ export function* generatedBatches(
       const isHuman = random.float() >= botShare;
       const visitor = Math.floor(random.float() * visitorsPerDay);
       if (isHuman) truth.note(day, visitor);
-      // Where visitors are and what they browse with does not change from click to click.
+      // A visitor's place and agent do not change from click to click.
       const own = isHuman ? humanAgents : botAgents;
       const placed = zipfAt(shareOf(visitor, 1), places.length);
       const isNative = shareOf(visitor, 2) < nativeShare;
@@ -192,13 +192,13 @@ export function* generatedBatches(
   }
 }
 
-/** Of `count` things, the first twice as often as the second. */
+/** An index below `count`, distributed by Zipf: the first is twice as frequent as the second. */
 const zipfAt = (share: number, count: number): number => Math.floor((count + 1) ** share) - 1;
 
-/** A number in [0, 1) that a visitor always has. */
+/** A constant number in [0, 1) of a visitor. */
 const shareOf = (visitor: number, what: number): number => scattered(visitor, what) / 0x1_0000_0000;
 
-/** 32 bits that look drawn by chance, as those of a keyed hash do. */
+/** 32 bits that look random, like those of a keyed hash. */
 function scattered(value: number, salt: number): number {
   let word = Math.imul(value ^ Math.imul(salt, 0x9e37_79b1), 0x85eb_ca6b);
   word = Math.imul(word ^ (word >>> 13), 0xc2b2_ae35);

@@ -1,7 +1,7 @@
 /**
- * Latencies in buckets of less than one per cent each: a quantile is exact to that, whatever the number of requests,
- * and recording one allocates nothing. Between two powers of two all buckets are equally wide, which takes a few
- * machine instructions to find; paced-client.c has the same ones.
+ * Latencies in buckets with a width of less than one per cent: quantiles have that precision, whatever the number of
+ * requests, and recording allocates nothing. Between two powers of two all buckets are equally wide, so finding one
+ * takes a few instructions; paced-client.c has the same buckets.
  */
 export const subBucketCount = 128;
 const largestNs = 60e9;
@@ -48,8 +48,8 @@ export class Histogram {
   }
 
   /**
-   * Adds what a stall kept from being sent. A client that waits for each answer sends nothing during a stall and
-   * so records it once, where visitors arriving every `intervalUs` would have met it again and again.
+   * Adds the requests that a stall prevented (coordinated omission). A client that waits for each answer records a
+   * stall only once, but visitors arriving every `intervalUs` would all have waited.
    */
   addOmitted(intervalUs: number): void {
     const recorded = this.#counts.slice();
@@ -84,7 +84,7 @@ export class Histogram {
     };
   }
 
-  /** Forgets everything, to begin the next stretch of time. */
+  /** Clears all counts, before the next interval. */
   clear(): void {
     this.#counts.fill(0);
     this.count = 0;

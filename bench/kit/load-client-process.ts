@@ -1,5 +1,5 @@
 /**
- * The load client in a process of its own, so that it does not share a thread with what it measures. It prints a line
+ * The load client in a separate process, so that it does not share a thread with what it measures. It prints a line
  * of JSON for each interval, and one for all of it at the end.
  */
 import { writeSync } from 'node:fs';

@@ -39,7 +39,7 @@ describe.skipIf(wrk === undefined)('a closed loop', () => {
     const result = await run({ ...plan, requests: [getRequest('/a'), getRequest('/b')] });
     const served = seen.get('/a')! + seen.get('/b')!;
     expect(result.requests).toBeGreaterThan(0);
-    // The last request of each connection may be on its way when the time is up.
+    // The last request of each connection may be in flight when the time is up.
     expect(served - result.requests).toBeWithin(0, plan.connections + 1);
     expect(Math.abs(seen.get('/a')! - seen.get('/b')!)).toBeLessThanOrEqual(plan.connections);
     expect(result.p50Ms).toBeLessThanOrEqual(result.p99Ms);

@@ -14,9 +14,9 @@ export interface LoadPlan {
   readonly durationS: number;
   /** Raw HTTP/1.1 requests, sent in turn over and over. */
   readonly requests: readonly string[];
-  /** What every answer must be: below 400, which is the standard, or not. */
+  /** Whether every answer must be accepted (below 400, the default) or refused. */
   readonly answers?: 'accepted' | 'refused';
-  /** The cores that make the load; as many threads do it. */
+  /** The cores of the load, with one thread each. */
   readonly cores?: readonly number[];
 }
 
@@ -29,17 +29,17 @@ export interface LoadResult {
   readonly maxMs: number;
 }
 
-/** What a client saw, before it is judged. */
+/** The results of a client, before they are checked. */
 export interface LoadCounts extends LoadResult {
   /** Answers of 400 and above. */
   readonly refusals: number;
-  /** Connections that broke, and what was no answer. */
+  /** Broken connections and invalid answers. */
   readonly failures: number;
 }
 
 export type LoadRunner = (plan: LoadPlan) => Promise<LoadResult>;
 
-/** A figure made of other answers than those asked for would be worse than none, so any such ends the scenario. */
+/** Any answer of the other kind ends the scenario, because it would falsify the figures. */
 export function loadRunner(wrk: Wrk, folder: string): LoadRunner {
   return ({ requests, answers = 'accepted', cores = [], ...plan }) =>
     withRequestsFile(folder, requests, async requestsFile => {

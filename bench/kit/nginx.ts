@@ -1,6 +1,6 @@
 /**
- * nginx as the yardstick: `return 302` from a map, access log on. With one worker it is one process without a
- * master, as Terse is one process; with several it is a master and its workers, which share the port evenly.
+ * nginx as the baseline: `return 302` from a map, access log on. With one worker it is one process without a master,
+ * like Terse; with several it is a master and its workers, which share the port evenly.
  */
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,9 +16,9 @@ export interface Nginx {
 
 export interface NginxOptions {
   readonly program: string;
-  /** Takes its configuration and its log. */
+  /** The folder for its configuration and log. */
   readonly folder: string;
-  /** What each code leads to. */
+  /** The destination of each code. */
   readonly targets: Iterable<readonly [code: string, target: string]>;
   /** With TLS: the files of the certificate and its key, and the ciphers for TLS 1.2. */
   readonly tls?: { readonly certificate: string; readonly key: string; readonly ciphers: string };
@@ -63,7 +63,7 @@ export async function startNginx(options: NginxOptions): Promise<Nginx> {
   return { url, pid: child.pid, stop };
 }
 
-/** nginx compares without regard to case, and two codes that differ in nothing else would be one too many. */
+/** nginx compares keys case-insensitively, so codes that differ only in case are left out. */
 export function mapRows(targets: NginxOptions['targets']): string[] {
   const seen = new Set<string>();
   const rows: string[] = [];

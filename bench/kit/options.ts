@@ -1,6 +1,6 @@
 /** The words after `npm run bench --`: names of scenarios and a few settings. */
 export interface BenchOptions {
-  /** Empty for all but those that are asked for by name only. */
+  /** Empty for all except those that run only on request. */
   readonly scenarios: readonly string[];
   readonly rounds: number;
   /** How long one turn of load lasts. */
@@ -13,7 +13,7 @@ export interface BenchOptions {
   readonly clicks: number;
   /** How long the `soak` scenario lasts. */
   readonly minutes: number;
-  /** The rate of the `soak` scenario, where it is known already; otherwise it is looked for first. */
+  /** The rate of the `soak` scenario, if known; otherwise it is searched first. */
   readonly perSecond?: number;
   /** Whether the servers write CPU profiles, which makes them slower. */
   readonly profile: boolean;
@@ -21,7 +21,7 @@ export interface BenchOptions {
 
 type SizeName = 'rounds' | 'seconds' | 'links' | 'warmLinks' | 'clicks' | 'minutes';
 
-/** What each size is in a run of minutes, and what it is in one that takes its time (`--full`). */
+/** Each size in a quick run of minutes, and in a full one (`--full`). */
 export const sizes: Readonly<Record<SizeName, { readonly quick: number; readonly full: number }>> = {
   rounds: { quick: 3, full: 7 },
   seconds: { quick: 2, full: 5 },
@@ -31,7 +31,7 @@ export const sizes: Readonly<Record<SizeName, { readonly quick: number; readonly
   minutes: { quick: 30, full: 30 },
 };
 const sizeNames = Object.keys(sizes) as readonly SizeName[];
-/** Sizes that have no usual one. */
+/** Sizes without a default. */
 const optionalNames = ['perSecond'] as const;
 const switches = ['full', 'profile'];
 
@@ -74,7 +74,7 @@ export function parseOptions(words: readonly string[], known: readonly string[])
   };
 }
 
-/** Which sizes are not the real ones, in words; empty when all are. */
+/** Descriptions of the sizes that are scaled down; empty when none is. */
 export function scaledDown(options: BenchOptions): string[] {
   return sizeNames
     .filter(name => options[name] < sizes[name].full)

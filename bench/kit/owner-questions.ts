@@ -1,6 +1,6 @@
 /**
- * What owners ask of the clicks that the `warehouse` scenario has written, and how long the answers take. It is also a
- * process, `owner-questions.ts PATH LINKS FILTERED`, so that questions do not wait for the one that counts.
+ * Typical queries of owners about the clicks of the `warehouse` scenario, and their latencies. Also runs as a process,
+ * `owner-questions.ts PATH LINKS FILTERED`, so that queries do not wait for counting.
  */
 import type { LinkEntry } from '../../src/clicks/click.ts';
 import { readStats, type StatsQuery } from '../../src/clicks/stats.ts';
@@ -33,7 +33,7 @@ export type AskedLatencies = Readonly<
   Record<string, { readonly p50Ms: number; readonly p99Ms: number; readonly maxMs: number }>
 >;
 
-/** Of each kind the question of a turn; another one of the many links at each turn. */
+/** The query of each kind for a turn; each turn asks about another one of the many links. */
 export function ownerQuestions(
   links: number,
   isFiltered: boolean,
@@ -103,7 +103,7 @@ async function askAll(open: Warehouse, links: number, isFiltered: boolean): Prom
       const askedMs = performance.now();
       await readStats(open, queryOf(turn));
       histogram.record((performance.now() - askedMs) * 1_000);
-      // Slow ones are known well enough from fewer.
+      // For slow queries fewer samples are enough.
       if (performance.now() - startedMs > 10_000) break;
     }
     latencies[name] = {

@@ -47,7 +47,7 @@ enum { readable = 0x1, writable = 0x4, ended = 0x2018 };
 static const unsigned changes = 1u << 31;
 
 enum { head_max = 4096, events_max = 256, status_count = 1000, refused_status = 503 };
-static const nanoseconds patience_check_ns = 50000000, rest_max_ns = 1000000;
+static const nanoseconds timeout_check_ns = 50000000, rest_max_ns = 1000000;
 
 /** What JavaScript reads, in this order. BUCKETS and SUB_BUCKETS are those of histogram.ts. */
 struct latencies { unsigned counts[BUCKETS], max_us; };
@@ -55,7 +55,7 @@ struct tally {
   struct latencies served, refused, late;
   /** At 0 those that were no answers. */
   unsigned statuses[status_count];
-  unsigned sent, broken, retried, gave_up, told_when, in_flight_max;
+  unsigned sent, broken, retried, gave_up, with_retry_after, in_flight_max;
 };
 
 struct visit { nanoseconds due_ns; unsigned request; int is_retry; };
@@ -68,7 +68,7 @@ struct connection {
   /** Distinguishes the current user of this place from earlier ones, which a late event may be about. */
   unsigned generation;
   unsigned answers, head_length;
-  int status, is_last, says_when;
+  int status, is_last, has_retry_after;
   struct visit visit;
   const char *unsent;
   size unsent_length;
@@ -93,8 +93,8 @@ static struct tally *tally;
 static double step_ns;
 static long long visits_taken, visit_count;
 /** Of those who wait for a connection, and of those who wait for an answer; both count from when a visit was due. */
-static nanoseconds unsent_max_ns, patience_ns;
-static nanoseconds start_ns, patience_checked_ns, room_since_ns, polled_ns;
+static nanoseconds unsent_max_ns, answer_max_ns;
+static nanoseconds start_ns, timeouts_checked_ns, room_since_ns, polled_ns;
 
 static nanoseconds now_ns(void) {
   struct timespec time;
@@ -239,7 +239,7 @@ static void send_due(nanoseconds now) {
 static int read_head(struct connection *it) {
   const char *line = it->head, *end = it->head + it->head_length, *line_end;
   long length = 0;
-  it->is_last = it->says_when = 0;
+  it->is_last = it->has_retry_after = 0;
   for (; (line_end = memchr(line, '\n', end - line)) != 0; line = line_end + 1) {
     if (line_end - line <= 1) {
       long status = strncmp(it->head, "HTTP/1.1 ", 9) == 0 ? strtol(it->head + 9, 0, 10) : 0;
@@ -250,14 +250,14 @@ static int read_head(struct connection *it) {
     }
     if (strncasecmp(line, "content-length:", 15) == 0) length = strtol(line + 15, 0, 10);
     else if (strncasecmp(line, "connection: close", 17) == 0) it->is_last = 1;
-    else if (strncasecmp(line, "retry-after:", 12) == 0) it->says_when = 1;
+    else if (strncasecmp(line, "retry-after:", 12) == 0) it->has_retry_after = 1;
     else if (strncasecmp(line, "transfer-encoding:", 18) == 0) is_chunked = 1;
   }
   return 0;
 }
 
 static void take_for_noise(struct connection *it) {
-  it->status = it->says_when = 0;
+  it->status = it->has_retry_after = 0;
   it->body_left = 0;
   it->is_last = 1;
 }
@@ -266,7 +266,7 @@ static void note_answer(unsigned place, nanoseconds now) {
   struct connection *it = &connections[place];
   tally->statuses[it->status] += 1;
   record(it->status == refused_status ? &tally->refused : &tally->served, now - it->visit.due_ns);
-  if (it->status == refused_status) tally->told_when += it->says_when;
+  if (it->status == refused_status) tally->with_retry_after += it->has_retry_after;
   // It was not there when we looked before, so it cannot have waited for us for longer.
   record(&tally->late, now - polled_ns);
   in_flight -= 1;
@@ -307,12 +307,12 @@ static void notice(unsigned what, unsigned long long who) {
   if (what & (readable | ended)) receive(place, what & ended);
 }
 
-static void lose_patience(nanoseconds now) {
-  patience_checked_ns = now;
+static void drop_timed_out(nanoseconds now) {
+  timeouts_checked_ns = now;
   for (unsigned place = 0; place < connections_max; place += 1) {
     struct connection *it = &connections[place];
     if (it->state != busy && it->state != connecting) continue;
-    if (now - it->visit.due_ns <= patience_ns) continue;
+    if (now - it->visit.due_ns <= answer_max_ns) continue;
     hang_up(place);
     in_flight -= 1;
     tally->gave_up += 1;
@@ -321,7 +321,7 @@ static void lose_patience(nanoseconds now) {
 
 /** Opens the first connections; returns how many of them there are. */
 int load_begin(unsigned host, int port, const char *request_bytes, const unsigned *starts, int requests_given,
-    int first_connections, int most_connections, int keeps_alive, int spins, double unsent_max, double patience,
+    int first_connections, int most_connections, int keeps_alive, int spins, double unsent_max, double answer_max,
     struct tally *shared) {
   server.family = internet;
   server.port = (unsigned short)(port >> 8 | port << 8);
@@ -333,7 +333,7 @@ int load_begin(unsigned host, int port, const char *request_bytes, const unsigne
   is_kept_alive = keeps_alive;
   is_spinning = spins;
   unsent_max_ns = unsent_max;
-  patience_ns = patience;
+  answer_max_ns = answer_max;
   tally = shared;
   epoll = epoll_create1(0);
   connections = calloc(connections_max, sizeof(struct connection));
@@ -382,7 +382,7 @@ double load_run(double until_ns, int ends_when_done) {
     if (is_chunked) return -1;
     if (now - start_ns >= until_ns || (ends_when_done && is_done)) return now - start_ns;
     send_due(now);
-    if (now - patience_checked_ns >= patience_check_ns) lose_patience(now);
+    if (now - timeouts_checked_ns >= timeout_check_ns) drop_timed_out(now);
     if (!is_spinning) rest(now_ns());
     int count = epoll_wait(epoll, events, events_max, 0);
     for (int index = 0; index < count; index += 1) {

@@ -65,7 +65,7 @@ describe.skipIf(process.platform !== 'linux')('the load client', () => {
     expect(failuresOf(report)).toBe(0);
   });
 
-  test('a stall counts for all who came during it, also those that no connection was free for', async () => {
+  test('a stall counts for all visitors who came during it, also without a free connection', async () => {
     let stalledUntilMs = Number.NaN;
     const { report } = await load((socket, { requests }) => {
       if (requests === 100) stalledUntilMs = performance.now() + 200;
@@ -74,13 +74,13 @@ describe.skipIf(process.platform !== 'linux')('the load client', () => {
       } else socket.write(found);
     });
     expect(report.statuses).toEqual({ 302: 500 });
-    // In 200 ms come 250 of the 500, though only four of them could be sent.
+    // 250 of the 500 come within 200 ms, although only four of them could be sent.
     expect(report.inFlightMax).toBe(4);
     expect(report.served.p99Ms).toBeGreaterThan(150);
     expect(report.served.maxMs).toBeGreaterThanOrEqual(190);
   });
 
-  test('who finds no free connection opens one while there may be more', async () => {
+  test('a visitor without a free connection opens one, up to the limit', async () => {
     const never = () => {};
     const { report, visited } = await load(never, { connectionsMax: 30, timeoutMs: 100 });
     expect(report.inFlightMax).toBe(30);
@@ -94,16 +94,16 @@ describe.skipIf(process.platform !== 'linux')('the load client', () => {
     const never = () => {};
     const { report } = await load(never, { timeoutMs: 300, unsentMaxMs: 20 });
     expect(report.gaveUp).toBe(500);
-    // The connections are given up with their visits, so that eight or so are sent in that time and not all.
+    // Connections are abandoned with their visits, so only about eight are sent in that time.
     expect(report.sent).toBeWithin(4, 100);
   });
 
-  test('rejections are counted apart from served visits, and apart from those that say when to retry', async () => {
+  test('rejections are counted separately from served visits, and so are those with Retry-After', async () => {
     const { report } = await load((socket, { requests }) => {
       const isRefused = requests % 5 === 0;
       socket.write(isRefused ? (requests % 10 === 0 ? busyFor : busy) : found);
     });
-    expect([report.served.count, report.refused.count, report.toldWhen]).toEqual([400, 100, 50]);
+    expect([report.served.count, report.refused.count, report.withRetryAfter]).toEqual([400, 100, 50]);
     expect(failuresOf(report)).toBe(100);
   });
 
@@ -178,7 +178,7 @@ describe.skipIf(process.platform !== 'linux')('the load client', () => {
     expect(failuresOf(report)).toBe(0);
   });
 
-  test('what is no answer has no status, and a chunked one ends the load', async () => {
+  test('an invalid answer has no status, and a chunked one ends the load', async () => {
     const { report } = await load(socket => socket.write('SSH-2.0-server\r\n\r\n'));
     expect(report.statuses).toEqual({ NaN: 500 });
     const chunked = load(socket => socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'));

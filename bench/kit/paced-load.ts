@@ -1,6 +1,6 @@
 /**
- * Load at a constant rate, whatever the server makes of it: visitors come when they come. It measures what they
- * wait for, where load in a closed loop measures how many there can be.
+ * Load at a constant rate (an open loop): visitors come whether or not the server keeps up. It measures latency, where
+ * a closed loop measures throughput.
  */
 import type { ClientPlan, ClientReport, OnMoment } from './client-plan.ts';
 import { runClient, withRequestsFile } from './client-process.ts';
@@ -20,19 +20,19 @@ export interface PacedPlan {
   /** How long a visitor waits for an answer, and how long for a connection; as long as for an answer by default. */
   readonly timeoutMs?: number;
   readonly unsentMaxMs?: number;
-  /** False for visitors who each come with a connection of their own. */
+  /** False for a new connection per visitor. */
   readonly isKeptAlive?: boolean;
   /** Whether the client keeps time by busy-waiting; by default where it has a core to itself. */
   readonly isSpinning?: boolean;
   /** Called during the load. */
   readonly onMoment?: OnMoment;
-  /** Ends the load before its time, and with it the promise of a report. */
+  /** Ends the load early; the promise of a report is then rejected. */
   readonly signal?: AbortSignal;
 }
 
 export type PacedRunner = (plan: PacedPlan, cores: Cores) => Promise<ClientReport>;
 
-/** Server and client are compiled while they run, and their first second is not as fast as the others. */
+/** Server and client are JIT-compiled, so their first second is slower. */
 const warmUpS = 1;
 const momentS = 1;
 const timeoutMs = 10_000;
@@ -55,7 +55,7 @@ export function pacedRunner(folder: string): PacedRunner {
     });
 }
 
-/** Visitors who did not get what they came for: refused, broken off, out of patience, or a wrong answer. */
+/** Visits that failed: rejected, broken, timed out, or with a wrong answer. */
 export function failuresOf({ statuses, broken, gaveUp }: ClientReport): number {
   return Object.entries(statuses).reduce(
     (sum, [status, count]) => (Number(status) < 400 ? sum : sum + count),

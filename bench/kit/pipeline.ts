@@ -1,6 +1,6 @@
 /**
- * The whole way of a click, every stage a process of its own that can be asked what it has cost: one that redirects and
- * answers, Kafka, one that counts, ClickHouse. They share the cores they are given, as stages on one machine do.
+ * The whole path of a click, with a separate process per stage whose CPU time can be read: one that redirects and
+ * answers, Kafka, one that counts, ClickHouse. They share the given cores, like stages on one machine.
  */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,21 +24,21 @@ export const stages = ['redirect', 'enriching', 'Kafka', 'counting', 'ClickHouse
 export type Stage = (typeof stages)[number];
 
 export interface Pipeline {
-  /** Of the process that redirects and answers. */
+  /** The address of the process that redirects and answers. */
   readonly url: string;
   readonly clickHouse: ClickHouse;
-  /** Clicks that redirects noted, that were dropped since the start, and that are counted. */
+  /** Clicks that were recorded, dropped since the start, and counted. */
   recorded(): Promise<number>;
   dropped(): Promise<number>;
   counted(): Promise<number>;
-  /** What each stage has cost so far. */
+  /** The CPU time of each stage so far. */
   cpuMs(): Readonly<Record<Stage, number>>;
-  /** What lies in Kafka. */
+  /** The size of the messages in Kafka. */
   kafkaBytes(): number;
 }
 
 export interface PipelineOptions {
-  /** Of the process that redirects, with the links in it. */
+  /** The data folder of the process that redirects, with its links. */
   readonly dataFolder: string;
   readonly countingFolder: string;
   readonly partitions: number;
@@ -87,7 +87,7 @@ export async function withPipeline<Result>(
   }
 }
 
-/** An engine was started without asking where; its later threads follow the first. */
+/** Binds an engine, which was started unbound, to the cores of the server; later threads inherit that. */
 function bind(pid: number, { server, areShared }: Cores): void {
   if (areShared || server.length === 0) return;
   Bun.spawnSync(['taskset', '--all-tasks', '--cpu-list', '--pid', server.join(','), String(pid)]);
@@ -121,7 +121,7 @@ function cpuOf(
   };
 }
 
-/** Messages only: indexes are made in full before there is anything in them. */
+/** Counts messages only: indexes are preallocated. */
 function bytesIn({ folder }: KafkaEngine, topic: string): number {
   return readdirSync(folder)
     .filter(name => name.startsWith(`${topic}-`) && /-\d+$/.test(name))

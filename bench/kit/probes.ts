@@ -1,4 +1,4 @@
-/** Single visitors on connections of their own, all the time: when a server is well again, they are the first to know. */
+/** Sends single visits on new connections all the time, to detect when a server has recovered. */
 export interface Probe {
   readonly startedAtMs: number;
   readonly latencyMs: number;
@@ -47,10 +47,10 @@ export function startProbing(url: string): Probing {
   };
 }
 
-/** So many in a row must have been served quickly before a server counts as recovered. */
+/** How many visits in a row must be served quickly until a server counts as recovered. */
 const rowLength = 10;
 
-/** From this moment until visitors were served again as they should be; undefined when they are not yet. */
+/** The time from `fromMs` until visitors were served quickly again; undefined if they are not yet. */
 export function recoveryMs(probes: readonly Probe[], fromMs: number, quickMs: number): number | undefined {
   const since = probes
     .filter(({ startedAtMs }) => startedAtMs >= fromMs)

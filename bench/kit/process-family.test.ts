@@ -27,8 +27,8 @@ test.skipIf(!hasProc)('a family has the children and their children, and no othe
   expect(childrenOf(process.pid)).not.toContain(shell.pid);
 });
 
-test.skipIf(!hasProc)('who has ended and was not noticed yet is no child any more', async () => {
-  // What follows the shell does not know that it has a child, and never asks after it.
+test.skipIf(!hasProc)('a zombie is not a child', async () => {
+  // After `exec`, `cat` does not know of its child and never waits for it.
   const parent = Bun.spawn(['sh', '-c', 'sleep 60 & echo $!; exec cat'], { stdin: 'pipe', stdout: 'pipe' });
   try {
     const { value } = await parent.stdout.getReader().read();

@@ -1,6 +1,6 @@
 /**
- * A process and all that it started, and what they started in turn: a server is all processes that work for it. Read
- * from /proc; on systems without it a family is the process alone.
+ * A process and all its descendants: a server is all processes that work for it. Read from /proc; on systems without it
+ * a family is the process alone.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 
@@ -18,7 +18,7 @@ export function childrenOf(pid: number): number[] {
     .map(child => child.pid);
 }
 
-/** False also for one that has ended and waits to be noticed. */
+/** False also for a zombie. */
 export function isRunning(pid: number): boolean {
   return parentOf(String(pid)) !== undefined;
 }
@@ -48,7 +48,7 @@ function everyProcess(): { readonly pid: number; readonly parent: number }[] {
   }
 }
 
-/** Undefined when the process has ended meanwhile, or has ended and waits to be noticed. */
+/** Undefined when the process has ended or is a zombie. */
 function parentOf(name: string): number | undefined {
   try {
     const [state, parent] = fieldsOf(name);
@@ -68,6 +68,6 @@ function stateOf(name: string): string | undefined {
 
 function fieldsOf(name: string): string[] {
   const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-  // The name in parentheses may contain anything, so the fields are counted from behind it.
+  // The name in parentheses may contain anything, so the fields are counted after it.
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }

@@ -1,12 +1,12 @@
-/** What a process and all that it started have cost so far, from /proc; undefined on systems without it. */
+/** The CPU time and memory of a process and its descendants, from /proc; undefined on systems without it. */
 import { readFileSync } from 'node:fs';
 import { familyOf } from './process-family.ts';
 
 export interface ProcessUsage {
-  /** Of all threads, in user and in system mode, those of children that have ended included. */
+  /** CPU time of all threads, in user and in system mode, including children that have ended. */
   readonly cpuMs: number;
   readonly residentMb: number;
-  /** The most it ever was. */
+  /** The maximum of resident memory. */
   readonly peakMb: number;
   /** Their own memory: heap, stacks, caches. */
   readonly anonymousMb: number;
@@ -47,7 +47,7 @@ function usageOfOne(pid: number): ProcessUsage | undefined {
   }
 }
 
-/** The name in parentheses may contain anything, so the fields are counted from behind it. */
+/** The name in parentheses may contain anything, so the fields are counted after it. */
 function cpuMsOf(stat: string): number {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [user, system, endedUser, endedSystem] = fields.slice(11, 15).map(Number);

@@ -1,7 +1,7 @@
 /**
- * Writes where each thread of a server spends its time, as CPU profiles that `flame-graph.ts` and browsers read. Given to
- * Bun as `--preload`: Bun's own `--cpu-prof` sees only the main thread. A thread writes when it is asked to by the file
- * `write` in the folder, because a thread that is terminated has no end.
+ * Writes a CPU profile of each thread of a server, for `flame-graph.ts` and browsers. Used as Bun's `--preload`,
+ * because `--cpu-prof` sees only the main thread. Threads write when the file `write` appears in the folder, because a
+ * terminated thread cannot write at its end.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector';

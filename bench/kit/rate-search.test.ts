@@ -18,7 +18,7 @@ const search = async (limit: number, changes: object = {}) => {
   return { ...found, tried };
 };
 
-test('what holds at once and is close to the limit is not tried again', async () => {
+test('a first rate that holds and is close to the limit is not tried again', async () => {
   expect(await search(990)).toEqual({ best: 950, lowest: 950, tried: [950] });
 });
 
@@ -32,7 +32,7 @@ test('the rate found holds, and one that is higher by the precision does not', a
   );
 });
 
-test('no more trials than were granted, and nothing is called found that never held', async () => {
+test('makes no more trials than allowed, and finds no rate that never held', async () => {
   const { best, lowest, tried } = await search(0, { trialsMax: 3 });
   expect(tried.map(Math.round)).toEqual([950, 665, 465]);
   expect(best).toBeUndefined();

@@ -1,10 +1,10 @@
-/** The highest rate of which something is true, found with few trials, because each takes its time. */
+/** Searches the highest rate that holds, with few trials, because each takes long. */
 export interface RateSearch {
   /** Tried first. */
   readonly from: number;
-  /** Of this and more it is not true. */
+  /** A rate that is known not to hold. */
   readonly above: number;
-  /** How far apart, as a factor, what holds and what does not may be in the end. */
+  /** The maximum final ratio between a rate that does not hold and one that does. */
   readonly precision: number;
   readonly trialsMax: number;
   holds(rate: number): Promise<boolean>;

@@ -1,6 +1,6 @@
 /**
- * Contenders take turns, and every other round in the opposite order: whatever else the machine does, and
- * whatever warms up on the way, falls on all of them alike.
+ * Contenders take turns, in the opposite order every other round, so that disturbances and warm-up affect all of them
+ * alike.
  */
 type Contenders = Readonly<Record<string, (round: number) => unknown>>;
 

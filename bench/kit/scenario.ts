@@ -1,4 +1,4 @@
-/** What a scenario is given and what it gives back. Adding one is a file and a line in the table of main.ts. */
+/** The interface of scenarios. Adding one takes a file and a line in the table of main.ts. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BunFile } from 'bun';
@@ -14,7 +14,7 @@ import type { Table } from './table.ts';
 export interface Scenario {
   readonly name: string;
   readonly summary: string;
-  /** For what takes so long that it runs only when it is named. */
+  /** For a scenario that takes so long that it runs only when it is named. */
   readonly isOnRequest?: boolean;
   run(bench: Bench): Promise<Findings>;
 }
@@ -27,7 +27,7 @@ export interface Bench {
   readonly options: BenchOptions;
   readonly load: LoadRunner;
   readonly paced: PacedRunner;
-  /** Kept between runs, for what is slow to make. */
+  /** Kept between runs, for data that is slow to create. */
   readonly cacheFolder: string;
   /** Aborted when the user interrupts the bench: results so far are kept. */
   readonly interrupted: AbortSignal;
@@ -36,16 +36,16 @@ export interface Bench {
   /** The cores of each process when a server has this many. */
   coresFor(serving: number): Cores;
   /**
-   * Runs `work` with an empty folder and removes it afterwards. It lies on the disk of the project: the system's
-   * temporary folder is often memory, where being durable costs nothing.
+   * Runs `work` with an empty folder and removes it afterwards. It is on the disk of the project, because the system's
+   * temporary folder is often in memory, where durability costs nothing.
    */
   inFolder<Result>(work: (folder: string) => Promise<Result>): Promise<Result>;
-  /** Runs `work` against a Terse of its own and stops it afterwards. */
+  /** Runs `work` against a new Terse and stops it afterwards. */
   withTerse<Result>(
     options: BenchTerseOptions,
     work: (terse: TerseProcess) => Promise<Result>,
   ): Promise<Result>;
-  /** Runs `work` beside an nginx of its own, or without where it is unavailable, and stops it afterwards. */
+  /** Runs `work` with a new nginx, or without if it is unavailable, and stops it afterwards. */
   withNginx<Result>(
     options: Pick<NginxOptions, 'folder' | 'targets' | 'tls'> & { readonly workers?: number },
     work: (nginx: Nginx | undefined) => Promise<Result>,

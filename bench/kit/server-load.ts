@@ -5,11 +5,11 @@ import { usageOf } from './process-usage.ts';
 
 export interface LoadedServer {
   readonly url: string;
-  /** With all that this process started. */
+  /** The main process; its descendants count as well. */
   readonly pid: number;
 }
 
-/** Where the system does not report what a process costs, that part is NaN and shown as a dash. */
+/** Figures that the system does not report are NaN and shown as a dash. */
 export interface ServerCost {
   /** CPU time of the server, all its processes and threads, per request. */
   readonly cpuUs: number;
@@ -22,7 +22,7 @@ export interface ServerLoadResult extends LoadResult, ServerCost {}
 
 const idleCheckMs = 100;
 const idleChecksMax = 50;
-/** A tenth of a core is what timers and the like may take. */
+/** An idle server may use a tenth of a core for timers. */
 const idleCpuMs = 10;
 
 const unknown = {
@@ -58,7 +58,7 @@ export function startMeter(pid: number) {
   };
 }
 
-/** Work that a server puts off is part of what a request costs, and must not weigh on whose turn is next. */
+/** Waits for deferred work, which is part of a request's cost and must not affect the next contender. */
 export async function untilIdle(pid: number): Promise<void> {
   for (let check = 0; check < idleChecksMax; check += 1) {
     const before = usageOf(pid);

@@ -1,7 +1,6 @@
 /**
- * What a long load looks like from both sides, stretch by stretch: how its visitors fared, and what the server holds
- * and has not done yet. Each stretch is a line in a file before the next begins, so that not even a power cut loses
- * more than one.
+ * Records a long load from both sides, interval by interval: the visitors' results, and the server's memory and
+ * backlog. Each interval is a line in a file before the next begins, so that an interrupted soak loses at most one.
  */
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +20,7 @@ export interface SoakSample {
   readonly residentMb: number;
   readonly anonymousMb: number;
   readonly mappedMb: number;
-  /** Clicks that were not counted yet, as the seconds in which that many come. */
+  /** Uncounted clicks, as the seconds of load that they correspond to. */
   readonly behindS: number;
   /** What others on the same hardware took of the machine, in percent. */
   readonly stolenPercent: number;
@@ -38,7 +37,7 @@ export interface SoakLogOptions {
 
 export interface SoakLog {
   readonly onMoment: OnMoment;
-  /** When the last stretch was looked at. */
+  /** Resolves with all samples after the last interval. */
   close(): Promise<readonly SoakSample[]>;
 }
 
@@ -53,7 +52,7 @@ export function startSoakLog({ folder, server, perSecond, note }: SoakLogOptions
   const look = async (moment: Moment): Promise<void> => {
     const timeNow = machineTime();
     const { residentMb, anonymousMb, mappedMb } = usageOf(server.pid) ?? unknownUsage;
-    // A server that does not answer is what a soak is to find, and no reason to lose the rest.
+    // A soak should find a server that does not answer, and keep the other figures.
     const { pending, dropped }: Pick<ClickAccount, 'pending' | 'dropped'> = await reconcileAt(
       server.url,
     ).then(

@@ -10,7 +10,7 @@ test('stolen time is reported as a share of the time of all cores', () => {
   expect(stolenPercent(before, after)).toBe(10);
 });
 
-test('a system that does not report it is no failure', () => {
+test('a system that does not report it does not fail', () => {
   const unknown = machineTime(() => {
     throw new Error('no such file');
   });

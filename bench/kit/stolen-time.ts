@@ -1,6 +1,6 @@
 /**
- * How much of the machine's time went to others who share the hardware with it. A pause that they cause looks like one
- * of the server's, so a long load reports both. NaN where the system does not report it.
+ * The steal time of the machine: CPU time of other virtual machines on the same hardware. A pause that they cause looks
+ * like one of the server's, so a long load reports both. NaN if the system does not report it.
  */
 import { readFileSync } from 'node:fs';
 

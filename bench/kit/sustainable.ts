@@ -1,8 +1,8 @@
 /**
- * How much a server can do. The rate of a closed loop is not yet sustainable: some of the work of an answer is done
+ * The sustainable rate of a server. The rate of a closed loop may not be sustainable: some work of an answer is done
  * later, and a growing backlog shows in no answer. A rate is sustainable when it was held for a while at a constant
- * pace, every visitor was served soon, no click was dropped, and all the work of that time, until the last click was
- * counted, would have fitted into it.
+ * pace, every visitor was served quickly, no click was dropped, and all the work, until the last click was counted,
+ * took no more than that time.
  */
 import { reconcileAt } from '../../test/kit/click-account.ts';
 import { formatCount } from './measure.ts';
@@ -24,7 +24,7 @@ export interface SustainableOptions {
 }
 
 export interface SustainableRate {
-  /** What was answered in a closed loop. */
+  /** The rate in a closed loop. */
   readonly peakPerSecond: number;
   /** The highest rate that was held; when none was, the lowest that was tried. */
   readonly perSecond: number;
@@ -35,20 +35,20 @@ interface Trial {
   readonly failures: number;
   readonly dropped: number;
   readonly p99Ms: number;
-  /** How late the client was by itself. */
+  /** The client's own delay. */
   readonly lagP99Ms: number;
-  /** The share of the server's core that the work of the trial took, also that which was done after it. */
+  /** The share of the server's core that the trial took, including work after its end. */
   readonly coreShare: number;
 }
 
-/** So many turns of load long is a trial: 20 s when the sizes are the real ones. */
+/** The length of a trial in turns of load: 20 s at full size. */
 const trialTurns = 4;
 const trialsMax = 5;
-/** From the rate that was held to the next that was not, as a factor: closer is within what the machine scatters. */
+/** The ratio between the lowest rate that was not held and the highest that was; a finer one would measure noise. */
 const precision = 1.1;
 const p99MaxMsStandard = 50;
 const coreShareMax = 0.98;
-/** What is tried first, of what the closed loop promises. */
+/** The first trial as a share of the rate that the closed loop suggests. */
 const firstShare = 0.95;
 
 export const sustainableMeaning = `Sustainable: held at a constant rate with nobody refused or broken off, p99 below ${p99MaxMsStandard} ms, no click dropped, and all work done in the time it was asked for, counting included.`;
@@ -58,7 +58,7 @@ export async function sustainableRate(bench: Bench, options: SustainableOptions)
   const loop = { connections, requests, durationS: bench.options.seconds, cores: bench.coresFor(1).load };
   const { perSecond: peakPerSecond, cpuUs } = await loadServer(bench.load, server, loop);
   await untilCounted(server);
-  // What one core can do at this cost; where the system does not report the cost, the closed loop must do.
+  // The rate of one core at this cost; if the system does not report the cost, that of the closed loop.
   const promisedPerSecond = Math.min(peakPerSecond, Number.isNaN(cpuUs) ? peakPerSecond : 1e6 / cpuUs);
   const { best, lowest } = await searchRate({
     from: promisedPerSecond * firstShare,

@@ -32,7 +32,7 @@ test('a table for programs keeps the value of every round, and what was shown', 
   ]);
 });
 
-test('what could not be measured is nothing for programs and a dash for people', () => {
+test('a missing figure is null for programs and a dash for people', () => {
   const [[, none]] = tableRecord({ ...table, rows: [['none', measure([])]] }).rows as [[string, object]];
   expect(none).toEqual({ median: null, values: [], text: '–' });
   expect(

@@ -7,7 +7,7 @@ export interface Table {
   readonly title: string;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
-  /** What a reader must know to read the figures right. */
+  /** Notes that a reader needs to interpret the figures. */
   readonly notes?: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export interface TableRecord {
   readonly notes: readonly string[];
 }
 
-/** Words, or a figure: the value of every round, what lies in their middle, and how it is shown. */
+/** Words, or a figure: the values of all rounds, their median, and the shown text. */
 export type CellRecord =
   | string
   | { readonly median: number | null; readonly values: readonly number[]; readonly text: string };

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { busiestSince, workerCpuMs } from './thread-usage.ts';
 
-test('the busiest thread is the one that worked most since the first look, not since ever', () => {
+test('the busiest thread is the one that worked most since the first reading', () => {
   const before = new Map([
     ['old', 900],
     ['busy', 100],

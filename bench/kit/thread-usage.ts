@@ -1,4 +1,4 @@
-/** What single threads of a process have cost so far, from /proc; empty on systems without it. */
+/** CPU time of single threads of a process, from /proc; empty on systems without it. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** The unit of CPU time in /proc is a hundredth of a second on every Linux. */
@@ -16,7 +16,7 @@ export function workerCpuMs(pid: number): Map<string, number> {
       usage.set(thread, (Number(fields[11]) + Number(fields[12])) * tickMs);
     }
   } catch {
-    // A thread may end while it is looked at, and other systems have no threads to look at.
+    // A thread may end meanwhile, and other systems do not list threads.
   }
   return usage;
 }

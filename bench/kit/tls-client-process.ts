@@ -1,4 +1,4 @@
-/** The TLS load client (tls-client.c) in a process of its own. It prints one line of JSON at the end. */
+/** The TLS load client (tls-client.c) in a separate process. It prints one line of JSON at the end. */
 import { cc, ptr } from 'bun:ffi';
 import { join } from 'node:path';
 import type { LoadCounts } from './load.ts';

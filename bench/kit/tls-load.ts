@@ -1,4 +1,4 @@
-/** Load over TLS with a handshake for every request, full or resumed: no packaged generator offers the choice. */
+/** Load over TLS with a handshake for every request, full or resumed, which no packaged generator offers. */
 import { join } from 'node:path';
 import { withRequestsFile } from './client-process.ts';
 import { boundTo } from './cores.ts';

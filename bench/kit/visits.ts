@@ -23,13 +23,13 @@ export function visitCount({ seconds }: Pick<BenchOptions, 'seconds'>): number {
   return Math.min(visitsMax, seconds * visitsPerSecondMax);
 }
 
-/** Popular as links are: the n-th is visited in proportion to 1/n. */
+/** Realistic popularity: the n-th link is visited in proportion to 1/n. */
 export function zipfVisits({ links, codeAt }: Links, count: number): string[] {
   const ranks = zipfTrace(links, 1, count, seededRandom(links));
   return Array.from(ranks, rank => visitOf(codeAt(rank)));
 }
 
-/** As popular as those, by people and machines of all kinds, from addresses that a trusted proxy names. */
+/** The same popularity, with people and bots of all kinds, from addresses in `X-Forwarded-For`. */
 export function mixedVisits({ links, codeAt }: Links, count: number): string[] {
   const random = seededRandom(links);
   const ranks = zipfTrace(links, 1, count, random);
@@ -43,13 +43,13 @@ export function mixedVisits({ links, codeAt }: Links, count: number): string[] {
   );
 }
 
-/** Every link as often as any other. */
+/** All links equally often. */
 export function uniformVisits({ links, codeAt }: Links, count: number, seed: number): string[] {
   const random = seededRandom(seed);
   return Array.from({ length: count }, () => visitOf(codeAt(Math.floor(random.float() * links))));
 }
 
-/** For nginx: what the first links lead to. */
+/** For nginx: the destinations of the first links. */
 export function* targetsOf({ links, codeAt }: Links, max = Number.POSITIVE_INFINITY) {
   for (let index = 0; index < Math.min(links, max); index += 1) {
     yield [codeAt(index), longUrlAt(index)] as const;
@@ -58,7 +58,7 @@ export function* targetsOf({ links, codeAt }: Links, max = Number.POSITIVE_INFIN
 
 const bulkMax = 10_000;
 
-/** Makes links through the API, in a Terse that has none yet. */
+/** Creates links through the API, in an empty Terse. */
 export async function createLinks(url: string, count: number): Promise<Links> {
   const codes: string[] = [];
   while (codes.length < count) {

@@ -9,7 +9,7 @@ import type { LoadCounts } from './load.ts';
 
 export interface Wrk {
   readonly program: string;
-  /** Where its own libraries lie when it was unpacked. */
+  /** The folder of its libraries if it was unpacked. */
   readonly libraries: string | undefined;
 }
 
@@ -31,7 +31,7 @@ export async function findWrk(cacheFolder: string): Promise<Wrk | undefined> {
   if (!unpackPackages(folder, packages, 'usr/bin/wrk')) return undefined;
   const [library] = await Array.fromAsync(new Bun.Glob('usr/lib/*/libluajit-5.1.so.2').scan({ cwd: folder }));
   const wrk = { program, libraries: library === undefined ? undefined : join(folder, library, '..') };
-  // It answers --version with exit code 1, but it answers.
+  // `--version` prints the version, but exits with 1.
   return (await outputOf([program, '--version'], wrk)).includes('wrk') ? wrk : undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Traffic as links see it: the key of rank k is asked for in proportion to 1 / k^exponent. Drawn from the exact
- * distribution by its cumulative sums, so that a hit ratio is about the cache and not about an approximation.
+ * Zipf-distributed traffic: the key of rank k is requested in proportion to 1 / k^exponent. Drawn from the exact
+ * distribution by its cumulative sums, so that hit ratios do not depend on an approximation.
  */
 import type { Random } from '../../src/base/random.ts';
 

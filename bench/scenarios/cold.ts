@@ -1,6 +1,6 @@
 /**
- * A store far larger than the cache: every redirect reads the database. Measured with the file in the kernel's
- * memory and again after the kernel was made to forget it, and beside it what owners do with so many links.
+ * A store far larger than the cache: every redirect reads the database. Measured with the file in the page cache and
+ * after it was dropped from there, together with typical calls of owners with so many links.
  */
 import { join } from 'node:path';
 import { seededRandom } from '../../src/base/random.ts';
@@ -25,7 +25,7 @@ import { type LoadedServer, loadServer, type ServerLoadResult } from '../kit/ser
 import type { Table } from '../kit/table.ts';
 import { type Links, targetsOf, uniformVisits, visitCount } from '../kit/visits.ts';
 
-/** Far fewer than there are, also where the store is scaled down. */
+/** Far fewer than there are links, even in a scaled-down store. */
 const env = { TERSE_L1_ENTRIES: '1000' };
 /** nginx takes this many into its map; with ten times as many it would take minutes to start. */
 const mapMax = 1_000_000;
@@ -86,7 +86,7 @@ function redirectTable(bench: Bench, store: FilledStore): Promise<Table> {
           nginx === undefined ? [] : [await turn(nginx, { ...store, links: mapped }, round)],
         [notInMemory]: async round => ((await dropFromMemory(database)) ? [await freshTerse(round)] : []),
         [inMemory]: async round => {
-          // Reading it once brings all of it in.
+          // Reads the whole file into the page cache.
           await Bun.spawn(['cat', database], { stdout: 'ignore' }).exited;
           return [await freshTerse(round)];
         },
@@ -130,7 +130,7 @@ async function ownerTable(bench: Bench, { dataFolder, links }: FilledStore): Pro
     ],
     'search: in no link': [list('limit=50&search=nowhere-to-be-found')],
   };
-  // What owners create stays in the store, which is why they find what is there.
+  // Links that are created here stay in the store, so creates use findExisting.
   const silent = { ...env, TERSE_CLICKS: 'off' };
   return bench.withTerse({ dataFolder, env: silent }, async ({ url }) => {
     const cores = bench.coresFor(1).load;

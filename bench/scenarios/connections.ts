@@ -1,7 +1,7 @@
 /**
- * Visitors who come directly: each opens a connection, sends one request and is gone. Plain, with a full TLS handshake,
- * and with a TLS session that is resumed; beside nginx with the same certificate, protocols and ciphers, and beside a
- * socket of the runtime that answers a constant.
+ * Visitors without keep-alive: each opens a connection, sends one request and closes it. Plain, with a full TLS
+ * handshake, and with a resumed TLS session; compared with nginx with the same certificate, protocols and ciphers, and
+ * with a socket of the runtime that sends a constant answer.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

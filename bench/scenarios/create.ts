@@ -1,7 +1,7 @@
 /**
- * Durable creates. Each answer waits for its link to be on disk, and a disk makes so many writes durable per
- * second and no more: what counts is how many creates share one of them. In memory, where being durable costs nothing,
- * the same shows what the CPU allows.
+ * Durable creates. Each answer waits for its link to be on disk, and a disk makes only so many writes durable per
+ * second: what matters is how many creates share one. In memory, where durability costs nothing, the same load shows
+ * the limit of the CPU.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,11 +36,11 @@ interface Place extends BenchTerseOptions {
 }
 
 interface CreateFigures extends ServerLoadResult {
-  /** NaN where the store is a server. */
+  /** NaN if the store is a server. */
   readonly commitsPerSecond: number;
 }
 
-/** What the folder of an embedded store allows. */
+/** The limits of the folder of an embedded store. */
 interface FolderFigures {
   readonly fsyncs: number;
   readonly oneByOne: number;

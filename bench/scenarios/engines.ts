@@ -1,7 +1,7 @@
 /**
- * The same Terse on other engines: what a redirect costs when this process knows the link, when only the shared cache
- * does, and when only the store does; and what a create costs. Embedded storage is the baseline, because it is the
- * default. An engine that is unavailable here is left out, and the table says why.
+ * Terse on different engines: the cost of a redirect from memory, from the shared cache, and from the store; and the
+ * cost of a create. Embedded storage is the baseline, because it is the default. An unavailable engine is left out, and
+ * the table says why.
  */
 import { join } from 'node:path';
 import { inParallel } from '../../src/base/in-parallel.ts';
@@ -26,21 +26,21 @@ const clients = 64;
 /** DynamoDB Local is one small process, and answers creates of more clients too late. */
 const creatorsOfSmall = 8;
 const creates = 20_000;
-/** So many are asked for again and again when this process is to know them. */
+/** The number of links for redirects from memory. */
 const hotLinks = 1_000;
 /** More than a turn requests when all links should be cold, where the store is a separate engine. */
 const linksPerSecond = 20_000;
 const linksPerSecondOfSmall = 5_000;
 const askingAtOnce = 4;
 const warmUpS = 1;
-/** When this process is to know next to nothing. */
+/** For redirects that are not answered from memory. */
 const forgetful = { TERSE_L1_ENTRIES: '16' };
 
 /** An engine as it runs for a stack. */
 interface Running {
   readonly settings: Readonly<Record<string, string>>;
   readonly engines: readonly Engine[];
-  /** Makes the shared cache forget; undefined where there is none. */
+  /** Empties the shared cache; undefined if there is none. */
   readonly flush: (() => Promise<void>) | undefined;
 }
 
@@ -127,7 +127,7 @@ export const engines: Scenario = {
           measureAll(bench, folder, { ...running, isSmall: stack.isSmall ?? false }, kinds),
         );
       } catch (error) {
-        // What was measured before is worth no less.
+        // Earlier measurements are still valid.
         const reason = error instanceof Error ? error.message : String(error);
         leftOut.push(`${name} came as far as this: ${reason}.`);
       } finally {
@@ -180,12 +180,12 @@ async function measureAll(
       server,
       requests: visitsTo(links, links.links),
       connections: clients,
-      // Not to know the links, but because a fresh process compiles its code as long as a round lasts.
+      // Not to cache the links, but because a fresh process JIT-compiles its code for as long as a round.
       isWarmedUp: true,
       before: flush,
     });
     if (flush === undefined) return;
-    // What every round has asked the store for is in the shared cache after the last one.
+    // Links that every round has read from the store are in the shared cache after the last one.
     const visited = Math.min(...kinds.get('redirect, from the store')!.map(({ requests }) => requests));
     await measureKind('redirect, from the shared cache', {
       server,
@@ -196,7 +196,7 @@ async function measureAll(
   });
 }
 
-/** Brings in the links that are to be known, gently, because the store may be slow. */
+/** Loads the hot links into memory, slowly, because the store may be slow. */
 async function askOnce({ url }: LoadedServer, { codeAt }: Links): Promise<void> {
   await inParallel(hotLinks, askingAtOnce, async index => {
     const response = await fetch(`${url}/${codeAt(index)}`, { redirect: 'manual' });
@@ -204,7 +204,7 @@ async function askOnce({ url }: LoadedServer, { codeAt }: Links): Promise<void> 
   });
 }
 
-/** Evenly spread, so that a memory of a few links is of no use. */
+/** Evenly spread, so that a small memory does not help. */
 function visitsTo(links: Links, count: number): string[] {
   return Array.from({ length: Math.min(count, links.links) }, (_, index) => visitOf(links.codeAt(index)));
 }
@@ -213,7 +213,7 @@ interface Turn {
   readonly server: LoadedServer;
   readonly requests: readonly string[];
   readonly connections: number;
-  /** Whether the same is asked for before the first round. */
+  /** Whether the same load runs before the first round. */
   readonly isWarmedUp: boolean;
   /** Done before each round. */
   readonly before?: (() => Promise<void>) | undefined;
@@ -229,7 +229,7 @@ async function turnsOf(
   const enginesCpuMs = (): number => all.reduce((sum, engine) => sum + cpuMsOf(engine), 0);
   const plan = { connections, requests, cores: coresFor(1).load };
   if (isWarmedUp) {
-    // An engine that is just getting warm itself may be too slow for some of these, which says nothing yet.
+    // Ignores failures of an engine that is warming up itself.
     await loadServer(load, server, { ...plan, durationS: warmUpS }).catch(() => {});
   }
   const figures: EngineFigures[] = [];

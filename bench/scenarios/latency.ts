@@ -1,7 +1,7 @@
 /**
- * How long visitors wait when a server has four fifths of the work it can do, at a constant rate: a stall counts for
- * every visitor who comes during it. Beside nginx under the same rate, which shows the share of the machine and the
- * client; and with the pauses of garbage collection by name.
+ * Latency at four fifths of the sustainable rate, at a constant pace: a stall counts for every visitor who comes during
+ * it. Compared with nginx at the same rate, which shows the share of the machine and the client; and with the pauses of
+ * garbage collection.
  */
 import { join } from 'node:path';
 import { filledStore, lendLinks } from '../kit/filled-store.ts';
@@ -19,7 +19,7 @@ import { targetsOf, visitCount, visitOf, zipfVisits } from '../kit/visits.ts';
 const visitors = 64;
 const loadShare = 0.8;
 const warmUpS = 1;
-/** Longer than other turns: what is rare should happen in each. */
+/** Longer than other turns, so that rare events happen in each. */
 const turnS = ({ seconds }: BenchOptions): number => warmUpS + 2 * seconds;
 
 interface Waiting {
@@ -84,7 +84,7 @@ async function turn(
     readonly server: LoadedServer;
     readonly requests: readonly string[];
     readonly perSecond: number;
-    /** What this turn leaves to be done must not weigh on whose turn is next. */
+    /** Waits for deferred work, which must not affect the next contender. */
     untilDone(): Promise<unknown>;
   },
 ): Promise<Waiting> {

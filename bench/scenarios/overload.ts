@@ -1,7 +1,7 @@
 /**
- * More than a server can do: two and three times as many visitors, who come whether or not others are served and leave
- * when it takes too long. What counts is that throughput does not drop, that the others are rejected quickly and learn
- * when to retry, and that it is over when they stop coming.
+ * Overload: two and three times the sustainable rate, with visitors who come whether or not others are served and leave
+ * after a timeout. Throughput must not drop, the excess must be rejected quickly with a Retry-After, and the server
+ * must recover when the overload ends.
  */
 import { join } from 'node:path';
 import { reconcileAt } from '../../test/kit/click-account.ts';
@@ -33,7 +33,7 @@ const recoveryMaxMs = 10_000;
 const creates = 20_000;
 /** A create waits for the disk, and for others that share the commit. */
 const createP99MaxMs = 250;
-/** Each takes minutes, because a server must have recovered before the next. */
+/** A third of the usual rounds, because each takes minutes: the server must recover before the next. */
 const roundShare = 1 / 3;
 
 interface Kind {
@@ -53,7 +53,7 @@ interface Overloaded {
   readonly ofSustainablePercent: number;
   readonly refusedPerSecond: number;
   readonly refusedPercent: number;
-  readonly toldWhenPercent: number;
+  readonly withRetryAfterPercent: number;
   readonly refusedP50Ms: number;
   readonly refusedP99Ms: number;
   readonly servedP50Ms: number;
@@ -175,7 +175,7 @@ async function overloaded(
   },
 ): Promise<Overloaded> {
   const { server, plan, sustainable } = load;
-  // What the server does about it takes a moment to work.
+  // The server's reaction takes a moment.
   const durationS = 2 * options.seconds;
   const before = (await reconcileAt(server.url)).totals;
   const probing = startProbing(load.probeUrl);
@@ -199,7 +199,7 @@ async function overloaded(
       ofSustainablePercent: (servedPerSecond / sustainable) * 100,
       refusedPerSecond: refused.count / durationS,
       refusedPercent: (refused.count / all) * 100,
-      toldWhenPercent: ofRefused((report.toldWhen / refused.count) * 100),
+      withRetryAfterPercent: ofRefused((report.withRetryAfter / refused.count) * 100),
       refusedP50Ms: ofRefused(refused.p50Ms),
       refusedP99Ms: ofRefused(refused.p99Ms),
       servedP50Ms: served.p50Ms,
@@ -246,7 +246,7 @@ function tableOf(findings: readonly KindFindings[]): Table {
         measureOf(turns, 'servedP50Ms', 1),
         measureOf(turns, 'servedP99Ms', 1),
         measureOf(turns, 'refusedPercent', 1),
-        measureOf(turns, 'toldWhenPercent'),
+        measureOf(turns, 'withRetryAfterPercent'),
         measureOf(turns, 'refusedP50Ms', 1),
         measureOf(turns, 'refusedP99Ms', 1),
         measureOf(turns, 'gaveUpPercent', 1),

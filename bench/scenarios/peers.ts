@@ -1,6 +1,6 @@
 /**
- * One redirect by servers that people would otherwise put there: nginx, HAProxy and Caddy, each with its access log, and
- * the least that Node and Bun do, with none. Those that cannot be had here are left out, by name.
+ * One redirect by alternative servers: nginx, HAProxy and Caddy, each with its access log, and minimal servers on Node
+ * and Bun without one. Unavailable ones are left out, by name.
  */
 import { mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ interface Program {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Undefined when there is no such program here. What it prints is its access log. */
+/** Undefined when the program is not available. Its output is its access log. */
 type Peer = (port: number, folder: string, cacheFolder: string) => Program | undefined;
 
 const peers: Readonly<Record<string, Peer>> = {

@@ -23,10 +23,10 @@ const servingCores = 2;
 const partitions = 4;
 const visitors = 64;
 const warmUpS = 1;
-/** So many turns of load long is a trial: 20 s when the sizes are the real ones. */
+/** The length of a trial in turns of load: 20 s at full size. */
 const trialTurns = 4;
 const trialsMax = 4;
-/** A moment in which the host is elsewhere ends one trial, and would end the search far below what holds. */
+/** Trials are repeated, because a pause of the host fails a trial and would end the search far too low. */
 const attemptsMax = 2;
 const precision = 1.15;
 /** The machine's capacity is unknown, so the first trial is a modest one that shows the cost of a click. */
@@ -35,7 +35,7 @@ const modestPerSecond = 2_000;
 const scoutingShare = 0.7;
 const firstShare = 0.9;
 const beyondShare = 1.5;
-/** Later than this a click should not show, load or not. */
+/** The maximum time until a click is counted, also under load. */
 const countedMaxS = 5;
 const p99MaxMs = 50;
 const givenUpS = 120;
@@ -49,7 +49,7 @@ interface Trial {
   readonly report: ClientReport;
   readonly clicks: number;
   readonly dropped: number;
-  /** From the last visit until all were counted. */
+  /** The time from the last visit until all were counted. */
   readonly countedAfterS: number;
   readonly cpuUs: Readonly<Record<(typeof stages)[number], number>>;
 }
@@ -115,7 +115,7 @@ async function highestHeld(bench: Bench, whole: Pipeline, requests: readonly str
   return best ?? scouted;
 }
 
-/** What the cores could do at this cost, without the load; at least the tried rate where the system reports no cost. */
+/** The rate of the cores at this cost, without the load; the tried rate if the system reports no cost. */
 function promisedBy({ perSecond, cpuUs }: Trial): number {
   const promised = (servingCores * 1e6) / together(cpuUs);
   return Number.isNaN(promised) ? perSecond : promised;

@@ -1,6 +1,6 @@
 /**
- * Four fifths of what is sustainable, for a long time: memory, latency and the counting of clicks must not care how
- * long it has been. What was seen is written down as it goes, and an interrupted soak reports as far as it came.
+ * Four fifths of the sustainable rate, for a long time: memory, latency and the counting of clicks must stay constant.
+ * Figures are written during the run, and an interrupted soak reports the figures so far.
  */
 import { join } from 'node:path';
 import { reconcileAt } from '../../test/kit/click-account.ts';
@@ -53,7 +53,7 @@ export const soak: Scenario = {
 
 interface Spent {
   readonly cpuMs: number;
-  /** Of the threads that run a `Worker`: all that happens to a click after its redirect, and little else here. */
+  /** CPU time of the threads that run a `Worker`: mostly the processing of clicks. */
   readonly workersMs: number;
   readonly writtenBytes: number;
 }
@@ -87,7 +87,7 @@ async function soaked(
   { requests, perSecond }: { readonly requests: readonly string[]; readonly perSecond: number },
 ): Promise<{ readonly samples: readonly SoakSample[]; readonly outcome: string }> {
   const log = startSoakLog({ folder: cacheFolder, server: terse, perSecond, note });
-  // Hardware that is shared with others lends a busy core for a while only, and a client that never rests would use it up.
+  // No busy-waiting: shared hardware throttles a core that is always busy.
   const plan = { url: terse.url, perSecond, durationS: options.minutes * 60, momentS, isSpinning: false };
   try {
     const report = await paced(
@@ -147,7 +147,7 @@ function findingsOf(soak: {
   return { tables: [table] };
 }
 
-/** The middle of the first fifth beside the middle of the last: what comes and goes between does not matter. */
+/** Compares the medians of the first and the last fifth: fluctuations in between do not matter. */
 function driftCells(values: readonly number[], digits: number): Cell[] {
   const fifth = Math.max(1, Math.floor(values.length / 5));
   const [first, last] = [median(values.slice(0, fifth)), median(values.slice(-fifth))];

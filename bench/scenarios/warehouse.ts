@@ -1,6 +1,6 @@
 /**
- * The warehouse under more clicks than a server sees in a month: written the way clicks are written, batch by batch
- * through the pipeline into log and counts, with maintenance between the batches, then asked what owners ask.
+ * The warehouse with more clicks than a server sees in a month: written like real clicks, batch by batch through the
+ * pipeline into log and counts, with maintenance between the batches, then queried like owners do.
  */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ const linksMax = 1_000_000;
 const visitorsPerDayMax = 2_000_000;
 const notesEvery = 5_000_000;
 const rowsPerBite = 16_384;
-/** What a server's round of maintenance may take. */
+/** How long a server's round of maintenance may take. */
 const maintainMaxMs = 100;
 /** While questions are asked, a batch comes as often as a server counts. */
 const ingestPauseMs = 400;
@@ -73,7 +73,7 @@ export const warehouse: Scenario = {
         log: stream,
         writer: new BacklogWriter({ ...shared, stream, backlog: new ClickBacklog({ ...shared, spill }) }),
         warehouse: { isCurrent: true, get: () => open, close: () => {} },
-        // What comes out of enriching goes in: that step is measured where redirects are.
+        // Without enrichment, which is measured with redirects.
         enrich: raw => raw as unknown as ClickBatch,
       });
       let sequence = 1;
@@ -218,7 +218,7 @@ async function maintain(open: Warehouse, now: number, maxMs: number, steps?: His
   return performance.now() - startedMs;
 }
 
-/** As statistics are asked for by another thread than the one that counts. */
+/** From another process, because statistics are read by another thread than the one that counts. */
 async function askFromAnotherProcess(
   path: string,
   links: number,

@@ -1,6 +1,6 @@
 /**
- * Redirects of links that are requested again and again: one viral link, a thousand in turn, and traffic spread over many
- * by realistic popularity. Beside nginx, and beside the least that the runtime can do.
+ * Redirects of hot links: one viral link, a thousand in turn, and many with realistic popularity. Compared with nginx
+ * and with the minimum of the runtime.
  */
 import { join } from 'node:path';
 import { startBareServer } from '../kit/bare-server.ts';
@@ -17,7 +17,7 @@ const fewLinks = 1_000;
 const fewName = `${formatCount(fewLinks)} links in turn`;
 /** Enough that no order repeats soon. */
 const fewVisits = 200_000;
-/** A process that has started has a little left to do. */
+/** A process has some work left after its start. */
 const settleMs = 3_000;
 
 export const warm: Scenario = {
@@ -82,7 +82,7 @@ export const warm: Scenario = {
     }),
 };
 
-/** The last turn of the last round may have been another's, but memory that was taken is rarely given back. */
+/** Valid although the last turn may have been another contender's, because memory is rarely returned. */
 function memoryTable(pid: number, idleMb: number): Table {
   const { residentMb, peakMb } = usageOf(pid) ?? { residentMb: Number.NaN, peakMb: Number.NaN };
   return {

@@ -1,4 +1,4 @@
-/** Several processes on one port, beside nginx with as many workers on the same cores. */
+/** Several processes on one port, compared with nginx with as many workers on the same cores. */
 import { join } from 'node:path';
 import { contest } from '../kit/contest.ts';
 import { formatCount } from '../kit/measure.ts';

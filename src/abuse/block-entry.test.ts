@@ -65,7 +65,7 @@ describe('a line of a list is understood:', () => {
     expect(readBlockLine('0.0.0.0 0.0.0.0')).toEqual({ entries: [] });
   });
 
-  test.each(['', '   ', '# a comment', '; another', '! one more', '\t#'])('%j says nothing', line => {
+  test.each(['', '   ', '# a comment', '; another', '! one more', '\t#'])('%j has no entry', line => {
     expect(readBlockLine(line)).toEqual({ entries: [] });
   });
 });

@@ -1,14 +1,14 @@
 /**
- * What a blocklist entry can say, the parts of a URL that it can match, and the lines that feeds and people write.
- * Entries and URLs are normalised into one spelling here, so that matching is a text comparison: no scheme, no root dot,
- * no fragment, no needless percent escape.
+ * Blocklist entries, the parts of a URL that they match, and the lines that feeds and people write. Entries and URLs
+ * are normalised into one spelling here, so that matching is a text comparison: no scheme, no root dot, no fragment, no
+ * needless percent escape.
  *
  * Most servers answer `/login`, `/login/`, `/login;x` and `//login` alike, and some on several ports. So a blocked page
  * is blocked in its wide spelling, which leaves all of that out. An exception is kept in its exact spelling: widening
  * it would allow pages that were never reviewed. The same goes for an entry that names path parameters itself.
  *
- * Invariant: no line blocks a name that many owners share. `com`, `co.uk` or `github.io` is rejected with a complaint,
- * because it is far more often an accident of a feed than intended; to intend it, write `suffix:zip`.
+ * Invariant: no line blocks a name that many owners share. `com`, `co.uk` or `github.io` is rejected with a
+ * complaint, because it is nearly always a mistake of the feed; to block such a name, write `suffix:zip`.
  */
 import { isAddress, isSharedByStrangers, isTopLevel, withoutRootDot } from './hosts.ts';
 
@@ -38,12 +38,12 @@ export interface BlockEntry {
 export const kindTags = { domain: 68, subdomains: 83, page: 80, url: 85, folder: 70 } as const;
 export type HashedKind = keyof typeof kindTags;
 
-/** A URL as entries match it. */
+/** The parts of a URL that entries match. */
 export interface BlockTarget {
   readonly host: string;
   /** Host, port if there is one, and path. */
   readonly exact: string;
-  /** The wide spellings, with the port and without; one of them where there is no port. */
+  /** The wide spellings: with the port and without, or one if there is no port. */
   readonly wide: readonly string[];
   /** With its question mark; empty for none. */
   readonly query: string;
@@ -108,7 +108,7 @@ function plainPath(path: string): string {
   return unescaped(path.includes('//') ? path.replace(/\/{2,}/g, '/') : path);
 }
 
-/** Characters that never need an escape are written without; those that may mean something escaped stay. */
+/** Removes escapes from characters that never need one; keeps those that may change the meaning. */
 function unescaped(text: string): string {
   if (!text.includes('%')) return text;
   return text.replace(/%([0-9a-f]{2})/gi, (sequence, digits: string) => {
@@ -154,7 +154,7 @@ const hostCharacters = /^(?:[a-z0-9._-]+|\[[0-9a-f:]+\])$/;
 const localNames =
   /^(?:localhost(?:\.localdomain)?|local|broadcasthost|ip6-\w+|0\.0\.0\.0|[\w-]+\.localhost)$/;
 
-/** Nearly every line of a large feed is this: a domain in its normal spelling, which may be blocked. */
+/** Whether the line is a domain in its normal spelling that may be blocked, as nearly every line of a large feed is. */
 export function isPlainDomain(line: string): boolean {
   return line.length <= hostLengthMax && plainDomain.test(line) && !isSharedByStrangers(line);
 }
@@ -260,7 +260,7 @@ function withStars(text: string, isException: boolean): LineReading {
   return one('pattern', hostPart + pathPart, isException);
 }
 
-/** Either it ends in a registered domain, or enough letters stand beside the stars to mean something. */
+/** Whether a pattern ends in a registered domain, or has enough letters besides its stars to be specific. */
 function isNarrow(hostPattern: string): boolean {
   const labels = hostPattern.split('.');
   const fixedFrom = labels.findLastIndex(label => label.includes('*')) + 1;

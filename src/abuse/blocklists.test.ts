@@ -51,7 +51,7 @@ const start = (...paths: string[]) =>
 const add = (text: string) =>
   entries.add({ ...acceptEntry(text), reason: null, addedAt: 1, addedBy: null }, change);
 
-/** Files are read for real, which no clock controls: it moves on slowly, so that a slow read does not look stuck. */
+/** Reading real files takes real time, so the clock advances slowly: a slow read must not look stuck. */
 async function pass(isSo: () => boolean): Promise<void> {
   await until('the lists', () => {
     clock.advance(50);

@@ -164,7 +164,7 @@ function statusOf(
   };
 }
 
-/** The file's name without its folders, which are not to be disclosed; two of the same name are numbered. */
+/** File names without their folders, which must not be disclosed; equal names are numbered. */
 function distinctNames(paths: readonly string[]): string[] {
   const seen = new Map<string, number>([[operatorListName, 1]]);
   return paths.map(path => {

@@ -28,7 +28,7 @@ export interface Listing {
 }
 
 export const checkLimitMs = 300;
-/** After this many failures in a row a checker is paused, or ten thousand links would wait for each. */
+/** After this many failures in a row a checker is paused, so that ten thousand links do not each wait for it. */
 const failuresMax = 5;
 const restMs = 10_000;
 

@@ -36,7 +36,7 @@ describe('a list file', () => {
     expect(entryCount(await compiled('# nothing is blocked\n'))).toBe(0);
   });
 
-  test('that is no text is rejected', async () => {
+  test('that is not text is rejected', async () => {
     await expect(compiled(Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0))).rejects.toThrow('not text');
     await expect(compiled(Uint8Array.of(0x65, 0xff, 0xfe, 0x0a))).rejects.toThrow('not UTF-8');
   });

@@ -40,7 +40,7 @@ export class HashSet {
     return this.#slots.byteLength;
   }
 
-  /** False when it was in there. `tag` separates texts of different meaning; `from` is where the text begins. */
+  /** False when the set had it. `tag` separates texts of different meaning; `from` is where the text begins. */
   add(tag: number, text: string, from = 0): boolean {
     const { low, high } = this.#hashOf(tag, text, from);
     const at = placeOf(this.#slots, low, high);
@@ -85,8 +85,8 @@ export class HashSet {
 }
 
 /**
- * Where a hash is, or the free place for it: there is always one, because a set grows before it is full. A hash is mapped
- * to a slot in proportion, so that the number of slots need not be a power of two.
+ * The slot that has the hash, or a free one for it: there is always one, because a set grows before it is full. Hashes
+ * are scaled to the number of slots, which need not be a power of two.
  */
 function placeOf(slots: Int32Array, low: number, high: number): number {
   let at = Math.floor(((low >>> 0) / twoTo32) * (slots.length / 2)) * 2;

@@ -1,6 +1,6 @@
 /**
- * Hosts that impersonate another, the boldest disguise first: a name that only looks like the other, the other's whole
- * domain in front of one's own, a name with one letter wrong, the other's name in one's own domain or before it.
+ * Hosts that impersonate a brand, the boldest disguise first: a name that only looks like the brand's, the brand's
+ * whole domain as a subdomain, a name with one letter wrong, and the brand's name in the domain or in a subdomain.
  */
 import { skeletonOf } from './homograph.ts';
 import type { HostParts } from './hosts.ts';
@@ -106,13 +106,13 @@ export type Disguise = 'lookalike' | 'domainInHost' | 'typo' | 'nameInDomain' | 
 export interface Impersonation {
   readonly disguise: Disguise;
   readonly brand: string;
-  /** The part of the host that shows it. */
+  /** The part of the host that imitates the brand. */
   readonly seen: string;
 }
 
 const brands = [...brandDomains.keys()];
 const ownDomains: ReadonlySet<string> = new Set([...brandDomains.values()].flatMap(domains => [...domains]));
-/** The shorter a name, the more words it is part of, differs by one letter from, or looks like. */
+// Short names are left out: they are part of too many words, or differ by one letter from them.
 const bySkeleton = new Map(
   brands.filter(brand => brand.length >= 5).map(brand => [skeletonOf(brand), brand]),
 );
@@ -153,7 +153,7 @@ export const isEverydayName = (brand: string): boolean => everydayNames.has(bran
 export function isOwnDomain({ domain, label, suffix, isHosted }: HostParts): boolean {
   if (ownDomains.has(domain) || brandDomains.has(suffix)) return true;
   if (!brandDomains.has(label)) return false;
-  // An organisation has its name there, and no one else can register it.
+  // On github.io an organisation owns its name, and nobody else can register it.
   return suffix === 'github.io' || (!isHosted && !suspiciousSuffixes.has(suffix));
 }
 
@@ -198,7 +198,7 @@ function nameIn({ domain, label, subdomain }: HostParts): Impersonation | undefi
 const withTokens = (label: string): string[] =>
   label.includes('-') ? [label, ...label.split('-')] : [label];
 
-/** One letter too many, too few, wrong, or two swapped. Equal texts are not apart. */
+/** One letter too many, too few or wrong, or two swapped. False for equal texts. */
 export function isOneEditApart(one: string, other: string): boolean {
   if (Math.abs(one.length - other.length) > 1 || one === other) return false;
   // Nearly all pairs differ at both ends, which is quick to see.
@@ -212,13 +212,6 @@ export function isOneEditApart(one: string, other: string): boolean {
   const isSwapped = restOfOne[0] === restOfOther[1] && restOfOne[1] === restOfOther[0];
   return isSwapped && restOfOne.slice(2) === restOfOther.slice(2);
 }
-
-/**
- * Brand names that phishing imitates, each with the domains that also belong to it under another label. A domain whose
- * own label is exactly the name counts as its own under any ordinary suffix (`amazon.co.jp`) and is not listed. The
- * table does not rank importance: it holds the names that are imitated most, and a name in it should be rare as a part
- * of other names.
- */
 
 /**
  * Words, suffixes and hosts that are a signal in combination with others. None of them is bad by itself: most pages
@@ -244,10 +237,10 @@ const anyOf = (separate: readonly string[]): RegExp =>
 
 /** A path with one of these is about credentials. */
 export const pathWords = anyOf(accountWords);
-/** A host is short and every word in it is chosen, so more words count. */
+/** More words count in a host than in a path: a host is short and every word in it is chosen. */
 export const hostWords = anyOf([...accountWords, ...hostOnlyWords]);
 
-/** Suffixes that abuse favours because their names cost next to nothing. */
+/** Suffixes that abusers favour because their names cost next to nothing. */
 export const suspiciousSuffixes: ReadonlySet<string> = new Set(
   words(`
     tk ml ga cf gq top xyz icu buzz click rest fit cam quest cyou sbs cfd bond monster surf zip mov lol bid win loan

@@ -29,13 +29,13 @@ export interface UrlJudgement {
   readonly verdict: 'allow' | 'quarantine' | 'block' | 'refuse';
   readonly score: number;
   readonly reasons: readonly RiskReason[];
-  /** Why there will be no link at all: the kind of source, and a sentence for the client. */
+  /** Why the link is rejected: the kind of source, and a sentence for the client. */
   readonly refusal?: { readonly type: string; readonly detail: string };
 }
 
 export type JudgeUrl = (input: UrlToJudge) => Promise<UrlJudgement> | UrlJudgement;
 
-/** A score above one of them has the consequence of its name. */
+/** The scores above which a link is quarantined or blocked. */
 export interface RiskThresholds {
   readonly quarantine: number;
   readonly block: number;
@@ -68,7 +68,7 @@ export interface Judge {
 
 const harmless: UrlJudgement = { verdict: 'allow', score: 0, reasons: [] };
 
-/** Judges nothing, for tests of other things. */
+/** Allows every URL, for tests that are not about judging. */
 export const allowEveryUrl: JudgeUrl = () => harmless;
 
 export function createJudge(options: JudgeOptions): Judge {
@@ -121,7 +121,7 @@ function circumstancesOf({ url, actor, address, items }: UrlToJudge, options: Ju
   const byAccount = accountId === undefined ? 0 : velocity.note(`account ${accountId}`);
   const byAddress = address === undefined ? 0 : velocity.note(`address ${addressGroup(address)}`);
   return {
-    // A call that makes many links is as fast at its first as at its last.
+    // Each link of a bulk call counts as fast as the whole call.
     createdLastHour: Math.max(byAccount, byAddress, items),
     usualCountry:
       accountId === undefined || country === undefined ? undefined : usualCountries.note(accountId, country),
@@ -135,13 +135,13 @@ const partMs = 5 * 60 * 1_000;
 
 interface Counts {
   readonly perPart: Uint32Array;
-  /** The part that was written last; those between it and now are empty. */
+  /** The part that was written last; later parts are empty. */
   lastPart: number;
 }
 
 /**
- * How many links an account, or an address, has made within the last hour, in twelve parts of five minutes. Memory is
- * bounded, counts what this process sees, and is lost at its end.
+ * How many links an account, or an address, has made within the last hour, in twelve parts of five minutes. Counts only
+ * what this process sees, in bounded memory, and starts empty.
  */
 export class Velocity {
   readonly #clock: Clock;
@@ -183,8 +183,8 @@ const leadMin = 5;
 const leadMax = 100;
 
 /**
- * Where each account usually makes its links from: a country of at least five links and of most of its links. Anonymous
- * clients have none. It is a hint worth ten points, not a record of anyone's travels.
+ * The country in which each account usually creates links: most of its links, and at least five. Anonymous clients have
+ * none. It is a hint worth ten points, not a record of anyone's travels.
  */
 export class UsualCountries {
   readonly #accountsMax: number;

@@ -13,7 +13,7 @@ export type ListRequest =
   | { readonly kind: 'blocklist'; readonly path: string; readonly key: Uint8Array }
   | { readonly kind: 'ages'; readonly path: string; readonly key: Uint8Array; readonly now: number };
 
-/** To a blocklist or to ages, as was asked. */
+/** The compiled blocklist or the ages, whichever was requested. */
 export type ListReply = { readonly value: CompiledList | CompiledAges } | { readonly fault: string };
 
 async function read(
@@ -30,7 +30,7 @@ async function read(
 self.onmessage = async ({ data }: MessageEvent<ListRequest>) => {
   try {
     const { value, sets } = await read(data);
-    // Garbage from reading is freed now, and not kept by a thread that is about to end.
+    // Free the garbage from reading now: the thread is about to end.
     Bun.gc(true);
     self.postMessage(
       { value } satisfies ListReply,

@@ -64,7 +64,7 @@ export const blockListKind: RecordKind<BlockListState> = {
 };
 
 export interface BlockListState {
-  /** Of the last change. */
+  /** The revision of the last change. */
   readonly revision: number;
   readonly count: number;
 }

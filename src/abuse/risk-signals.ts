@@ -345,7 +345,7 @@ function hostFactsOf(hostname: string): HostFacts {
   return facts;
 }
 
-/** The suffix is not part of it: `.support` and `.security` are places, not words. */
+/** Without the suffix: in a name under `.support` or `.security` it says nothing. */
 function wordsInHost({ host, suffix, isAddress }: HostParts): readonly string[] {
   return isAddress ? [] : (host.slice(0, -suffix.length).match(hostWords) ?? []);
 }

@@ -1,4 +1,4 @@
-/** Abuse protection of this process: its lists and how they are followed, the judge and its numbers. */
+/** Abuse protection of this process: its watched lists, the judge and its metrics. */
 
 import { stat } from 'node:fs/promises';
 import { addressGroups } from '../base/addresses.ts';
@@ -130,8 +130,8 @@ async function followAll(files: readonly FollowedFile[], clock: Clock, log: Log)
       path,
       clock,
       load: read,
-      onLoaded(putInForce) {
-        putInForce();
+      onLoaded(activate) {
+        activate();
         log.info('file loaded', { file: name });
       },
       onFault: fault => log.warn('a file cannot be used as it is', { file: name, fault }),

@@ -249,7 +249,7 @@ test('a disguised address is named, so that its author can write it plainly', ()
   expect(policy.judge('http://0x7f.1/')).toMatchObject({ detail: expect.stringContaining('127.0.0.1') });
 });
 
-test('once one loopback name is ours, all of them are', () => {
+test('if one loopback name is ours, all of them are', () => {
   const everySpelling = [
     'http://localhost/',
     'http://LOCALHOST.:8080/',
@@ -273,7 +273,7 @@ test('once one loopback name is ours, all of them are', () => {
   }
 });
 
-test('an own host that is no host stops the start', () => {
+test('an invalid own host stops the start', () => {
   expect(() => createUrlPolicy({ ownHosts: ['not a host'] })).toThrow('"not a host" is not a host name');
 });
 

@@ -44,17 +44,17 @@ export type UrlReason =
   | 'own_host'
   | 'too_long';
 
-/** Of the serialised URL, which is ASCII, so characters and bytes are the same. */
+/** Limits the serialised URL, which is ASCII, so characters and bytes are the same. */
 export const urlBytesMax = 2048;
-/** Of the input. Serialising may shorten it, but a short URL is not written at several times its length. */
+/** Limits the input. Serialising may shorten it, but nobody writes a URL at several times its length. */
 export const urlInputBytesMax = 8192;
-/** Of a name in the DNS, and of what stands between its dots. */
+/** Limits of a DNS name and of each of its labels. */
 const hostBytesMax = 253;
 const labelBytesMax = 63;
 /**
- * Of a host in the input, its root dot included. The parser sorts combining marks in time that grows with the square of
- * their number: 160 KB of them took seven seconds, 253 take a twentieth of a millisecond. A name has at least a byte
- * for every character that is left of it then, so longer ones could not be accepted anyway.
+ * Limits a host in the input, its root dot included. The parser sorts combining marks in time that grows with the
+ * square of their number: 160 KB of them took seven seconds, 253 take a twentieth of a millisecond. A serialised name
+ * has at least one byte per counted character, so longer ones could not be accepted anyway.
  */
 const hostCharactersMax = hostBytesMax + 1;
 
@@ -78,7 +78,7 @@ export function createUrlPolicy(options: UrlPolicyOptions): UrlPolicy {
     isFollowable(url) {
       const host = serialisedPattern.exec(url)?.[1];
       if (host === undefined || ownHosts.has(host)) return false;
-      // A host whose last label starts with a letter means itself; what may be a number is left to the parser.
+      // A host whose last label starts with a letter is a name; what may be a number is left to the parser.
       return namePattern.test(host) || URL.parse(url)?.href === url;
     },
   };

@@ -68,17 +68,17 @@ export function watchFile<Value>(options: WatchedFileOptions<Value>): WatchedFil
     onFault(text);
   }
 
-  async function take(mark: string, isInsisted: boolean): Promise<void> {
+  async function take(version: string, isInsisted: boolean): Promise<void> {
     try {
       const value = await load(path, current, isInsisted);
       // A file that changed while it was read may be half old and half new.
-      if ((await markOf(path)) !== mark) return;
+      if ((await versionOf(path)) !== version) return;
       current = value;
       loadedAt = clock.now();
-      [loadedVersion, rejectedVersion, fault, isHeldBack] = [mark, undefined, null, false];
+      [loadedVersion, rejectedVersion, fault, isHeldBack] = [version, undefined, null, false];
       onLoaded(value);
     } catch (error) {
-      rejectedVersion = mark;
+      rejectedVersion = version;
       isHeldBack = error instanceof HeldBack;
       report(error instanceof Error ? error.message : String(error));
     }
@@ -86,23 +86,23 @@ export function watchFile<Value>(options: WatchedFileOptions<Value>): WatchedFil
 
   async function look(isFirst: boolean): Promise<void> {
     const nowMs = clock.monotonicMs();
-    const mark = await markOf(path);
-    const isSettled = isFirst || mark === seenVersion;
+    const version = await versionOf(path);
+    const isSettled = isFirst || version === seenVersion;
     if (!isSettled) {
-      seenVersion = mark;
+      seenVersion = version;
       seenSinceMs = nowMs;
       if (nowMs - settledAtMs > unsettledMaxMs) report('the file is still being written');
       return;
     }
-    [seenVersion, settledAtMs] = [mark, nowMs];
-    if (mark === undefined) return report('the file is missing');
-    if (mark === loadedVersion) {
-      // Back to the active version, as after a file was moved elsewhere and back.
+    [seenVersion, settledAtMs] = [version, nowMs];
+    if (version === undefined) return report('the file is missing');
+    if (version === loadedVersion) {
+      // The file is the active version again, for example after it was moved away and back.
       [rejectedVersion, fault] = [undefined, null];
-    } else if (mark !== rejectedVersion) {
-      await take(mark, false);
+    } else if (version !== rejectedVersion) {
+      await take(version, false);
     } else if (isHeldBack && nowMs - seenSinceMs >= heldBackMs) {
-      await take(mark, true);
+      await take(version, true);
     }
   }
 
@@ -128,7 +128,7 @@ export function watchFile<Value>(options: WatchedFileOptions<Value>): WatchedFil
 }
 
 /** Changes whenever the file is written or replaced; undefined when it cannot be read. */
-async function markOf(path: string): Promise<string | undefined> {
+async function versionOf(path: string): Promise<string | undefined> {
   try {
     const { mtimeMs, ctimeMs, size, ino } = await stat(path);
     return `${mtimeMs} ${ctimeMs} ${size} ${ino}`;

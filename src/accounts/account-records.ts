@@ -1,10 +1,10 @@
 /**
- * Accounts, keys, sessions and invitations as records. An e-mail address and the hash of a secret are reservations, so
- * that each belongs to one account or key. Sessions end by an epoch: a session is valid while it has the epoch of its
- * account and of the key that opened it, so that ending all of them is one write.
+ * Accounts, keys, sessions and invitations as records. Each e-mail address and each hash of a secret has a record that
+ * reserves it for one account or key. A session is valid while it has the current epoch of its account and of the key
+ * that opened it, so one write ends all sessions.
  *
- * What a rule counts (admins, the keys and sessions of an account) is a list in one record, which every write that adds
- * or removes one also writes: read by key, it is never seen without what it lists, which an index of DynamoDB may be.
+ * The admins, and the keys and sessions of an account, are also listed in one record each, which every write that adds
+ * or removes one updates. Rules count in that list: unlike an index of DynamoDB, it never shows half of a transaction.
  */
 import {
   put,
@@ -43,7 +43,7 @@ export const emailKind: RecordKind<EmailRecord, never> = {
   indexes: {},
 };
 
-/** The active admins: one of them always stays, and one of many processes makes the first. */
+/** The active admins. There is always at least one, and only one of many processes creates the first. */
 export interface AdminsRecord {
   readonly admins: readonly Pick<Account, 'id' | 'createdAt'>[];
 }
@@ -55,7 +55,7 @@ export const adminsKind: RecordKind<AdminsRecord, never> = {
 };
 export const adminsKey = 'only';
 
-/** The oldest first. */
+/** Oldest first. */
 export const adminsOf = (found: Stored<AdminsRecord> | undefined): AdminsRecord['admins'] =>
   (found?.value.admins ?? []).toSorted(
     (one, other) => one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1),
@@ -83,7 +83,7 @@ export interface KeyRecord {
 
 export const keyKind: RecordKind<KeyRecord, never> = { name: 'key', key: ({ key }) => key.id, indexes: {} };
 
-/** The current or the previous secret of a key, by its hash. Names the account, to read both at once. */
+/** The current or the previous secret of a key, by its hash. Has the account's id, so that both can be read at once. */
 interface SecretRecord {
   readonly hash: string;
   readonly keyId: string;
@@ -129,7 +129,7 @@ export const accountKinds = [
   invitationKind,
 ] as const;
 
-/** The list of an account, which guards what it lists, and what it lists. */
+/** A list of an account, with the records that it lists. */
 async function readList<Value>(
   records: RecordStore,
   kind: RecordKind<ListRecord, never>,
@@ -147,7 +147,7 @@ export async function readKeys(records: RecordStore, accountId: string) {
   return { list, keys: found.toSorted((one, other) => byAge(one.value.key, other.value.key)) };
 }
 
-/** The newest first; also those that have ended and are not deleted yet. */
+/** Newest first, including sessions that have ended but are not deleted yet. */
 export async function readSessions(records: RecordStore, accountId: string) {
   const { list, found } = await readList(records, sessionListKind, sessionKind, accountId);
   return { list, sessions: found.toSorted((one, other) => byAge(other.value.session, one.value.session)) };
@@ -158,7 +158,7 @@ const byAge = (
   other: { readonly createdAt: number; readonly id: string },
 ): number => one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1);
 
-/** Writes a list with some keys more and some less. */
+/** Writes a list with some keys added and some removed. */
 export function putList(
   kind: RecordKind<ListRecord, never>,
   accountId: string,
@@ -169,7 +169,7 @@ export function putList(
   return put(kind, { accountId, keys: [...kept, ...added] }, before);
 }
 
-/** Whether the session was ended by no change of its account or key. */
+/** Whether no change of its account or key has ended the session. */
 export const isCurrent = (
   { accountEpoch, keyEpoch }: SessionRecord,
   account: AccountRecord,

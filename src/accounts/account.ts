@@ -37,8 +37,8 @@ export const isActiveAdmin = ({ role, suspendedAt }: Account): boolean =>
   role === 'admin' && suspendedAt === null;
 
 /**
- * How a key came to be. `issued`: handed out by Terse. `setting`: named by the operator; the setting's next value
- * replaces it. `unseen`: made by the first start, which may have ended before printing it.
+ * Where a key comes from. `issued`: created on request. `setting`: set by the operator; the setting's next value
+ * replaces it. `unseen`: created by the first start, which may have ended before printing it.
  */
 export type KeyOrigin = 'issued' | 'setting' | 'unseen';
 
@@ -101,15 +101,10 @@ export function ownerIdOf(actor: Actor): string | null {
   return actor.kind === 'account' ? actor.accountId : null;
 }
 
-/** The owner or an admin; to any other account the thing does not exist. */
+/** The owner or an admin; callers answer 404 to any other account. */
 export function mayManage(actor: Actor, ownerId: string | null): boolean {
   return actor.kind === 'account' && (actor.isAdmin || actor.accountId === ownerId);
 }
-
-/**
- * Who may manage an account itself: its keys, its password, its sessions. A key with fewer scopes than the account's
- * role has one purpose; an attacker who finds it must not be able to extend it.
- */
 
 export type AccountActor = Extract<Actor, { kind: 'account' }>;
 
@@ -118,7 +113,11 @@ export function accountActor(actor: Actor): AccountActor {
   throw new Problem('unauthorized');
 }
 
-export function speaksForWhole(actor: AccountActor, { role }: Account): boolean {
+/**
+ * Whether the actor may manage the account itself: its keys, its password, its sessions. A key with fewer scopes than
+ * the account's role has one purpose; an attacker who finds it must not be able to extend it.
+ */
+export function hasFullAccess(actor: AccountActor, { role }: Account): boolean {
   return actor.keyId === null || scopesOfRole[role].every(scope => actor.scopes.has(scope));
 }
 
@@ -126,7 +125,7 @@ export function speaksForWhole(actor: AccountActor, { role }: Account): boolean 
 export async function wholeAccountOf(store: AccountStore, actor: Actor): Promise<Account> {
   const asking = accountActor(actor);
   const account = await store.findAccount(asking.accountId);
-  if (account !== undefined && speaksForWhole(asking, account)) return account;
+  if (account !== undefined && hasFullAccess(asking, account)) return account;
   throw new Problem('forbidden', {
     detail: 'This needs a session, or a key with all scopes of the account.',
   });

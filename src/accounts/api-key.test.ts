@@ -14,7 +14,7 @@ describe('credentials', () => {
   let store: AccountStore;
   let credentials: Credentials;
   let touched: Promise<void> | undefined;
-  /** Until the use of the key is recorded, too. */
+  /** Also waits until the use of the key is recorded. */
   const authenticate = async (secret: string) => {
     const actor = await credentials.authenticate(secret);
     await touched;

@@ -44,7 +44,8 @@ export interface AttemptsOptions {
   readonly onLimited: (plan: PlanName, kind: string) => void;
 }
 
-/** What strangers may try on an account, as a share of `signInAccount`: by default 2, 300 and 15 an hour. */
+// Limits of strangers as multiples of `signInAccount`: by default 2 per network and 300 in all, and once these are
+// used up, 15 per network out of the 30 of the account.
 const networkShare = 1 / 15;
 const allShares = 10;
 const networkMax = 1 / 2;
@@ -59,7 +60,7 @@ export function createAttempts({ limiter, rates, clock, onLimited }: AttemptsOpt
     const { buckets } = await limiter.take(free, clock.now());
     return Math.max(...way.map((spending, index) => waitOf(spending, buckets[index]!)));
   };
-  /** Makes the attempt in the first way that is open; without a rate there is no limit. */
+  /** Takes from the first way whose buckets have enough left; without a rate there is no limit. */
   const attempt = async (
     rate: Rate | null,
     waysOf: (rate: Rate) => readonly Way[],

@@ -18,7 +18,7 @@ import type { AccountStoreParts } from './store.ts';
 export interface KeyStore {
   /** Makes it the setting's key: valid, whatever it was before; the setting's earlier keys are revoked. */
   adoptKey(key: ApiKey, note: ChangeNote): Promise<void>;
-  /** An unseen key was printed and is like any other from now on. */
+  /** Records that an unseen key was printed: from then on it is like any other. */
   noteSeen(keyId: string): Promise<void>;
   /** `full` when the account has `keysPerAccountMax` working keys; the oldest of very many dead ones are deleted. */
   insertKey(key: ApiKey, note: ChangeNote): Promise<'inserted' | 'taken' | 'full'>;
@@ -46,7 +46,7 @@ export interface KeyRotation {
   readonly exceptSessionId: string | null;
 }
 
-/** Of working keys. */
+/** Limits working keys only. */
 export const keysPerAccountMax = 100;
 /** Revoked and expired keys that are still listed. */
 export const deadKeysMax = 100;
@@ -54,14 +54,14 @@ export const deadKeysMax = 100;
 export const isDead = ({ revokedAt, expiresAt }: ApiKey, now: number): boolean =>
   revokedAt !== null || (expiresAt !== null && expiresAt <= now);
 
-/** Whether it is the current secret, or the one before the rotation while that is still valid. */
+/** Whether this is the hash of the current secret, or of the previous one while that is still valid. */
 export function opens(key: ApiKey, keyHash: string, now: number): boolean {
   if (isDead(key, now)) return false;
   const isPrevious = keyHash === key.previousHash && key.previousUntil !== null && now < key.previousUntil;
   return keyHash === key.keyHash || isPrevious;
 }
 
-/** Dead keys that an added one displaces at most; the next displaces more. */
+/** How many dead keys one insert deletes at most; the next insert deletes more. */
 const displacedMax = 5;
 
 export function createKeyStore({ records, audit, changes }: AccountStoreParts): KeyStore {
@@ -178,7 +178,7 @@ export function createKeyStore({ records, audit, changes }: AccountStoreParts): 
           exceptSessionId === null ? undefined : readSessions(records, accountId),
         ]);
         const asking = kept?.sessions.find(({ value }) => value.session.id === exceptSessionId);
-        // Not one that another rotation has ended meanwhile.
+        // A session that another rotation has ended meanwhile stays ended.
         const isKept = asking?.value.session.keyId === keyId && asking.value.keyEpoch === sessionEpoch;
         return {
           answer: after,
@@ -223,7 +223,7 @@ export function createKeyStore({ records, audit, changes }: AccountStoreParts): 
     return [putKey(holder, after), ...moves, ...audit.writesOf([keyRecord(note, known, after)])];
   }
 
-  /** The list of the account that loses the key, and the secrets, which name the account. */
+  /** Updates the list of the account that loses the key, and the secrets, which contain the account's id. */
   async function movedFrom(known: ApiKey, accountId: string): Promise<RecordWrite[]> {
     const [list, secrets] = await Promise.all([
       records.get(keyListKind, known.accountId),

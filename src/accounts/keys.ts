@@ -14,9 +14,9 @@ import {
   type Actor,
   type ApiKey,
   accountActor,
+  hasFullAccess,
   type Scope,
   scopesOfRole,
-  speaksForWhole,
 } from './account.ts';
 import { noteOf } from './change-note.ts';
 import { isDead, keysPerAccountMax } from './key-store.ts';
@@ -34,7 +34,7 @@ export interface KeyInput {
 
 export interface NewKey {
   readonly key: ApiKey;
-  /** To be shown once. */
+  /** Shown once, and not stored. */
   readonly secret: string;
 }
 
@@ -58,7 +58,7 @@ export function createKeys(store: AccountStore, clock: Clock, random: Random): K
     if (isForeign && !actor.isAdmin) throw forbidden('Only admins may manage the keys of others.');
     const account = await store.findAccount(accountId);
     if (account === undefined) throw new Problem('not_found', { detail: 'Account not found.' });
-    return isForeign || speaksForWhole(actor, account) ? account : undefined;
+    return isForeign || hasFullAccess(actor, account) ? account : undefined;
   };
 
   /** A key that the actor may not manage is reported as not found. */

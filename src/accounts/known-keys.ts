@@ -91,7 +91,9 @@ export function knownKeys(store: AccountStore, options: KnownKeysOptions): Known
     for (const [keyHash] of [...doubtful.take(rereadsPerS)]) read(keyHash).catch(() => undefined);
   };
 
-  /** Also when it failed or found nothing to change: it may have been applied, now or at an earlier attempt. */
+  /**
+   * Announces a change even if it failed or changed nothing: it may have been applied, now or at an earlier attempt.
+   */
   const announced = async <Result>(
     change: () => Promise<Result>,
     announcement: string,

@@ -16,7 +16,7 @@ import { emailKey } from './sign-in.ts';
 import type { AccountChange, AccountPage, AccountQuery, AccountStore, InvitationPurpose } from './store.ts';
 
 const dayMs = 24 * 60 * 60_000;
-/** A reset opens an account that is in use, so it is for now and not for next week. */
+/** A reset gives access to an account that is in use, so it expires sooner than an invitation. */
 export const invitationLifeMs: Readonly<Record<InvitationPurpose, number>> = {
   invitation: 7 * dayMs,
   passwordReset: dayMs,

@@ -1,5 +1,5 @@
 /**
- * Passwords, hashed with argon2id so that a stolen database has to be guessed at slowly. Hashing runs on threads of
+ * Passwords, hashed with argon2id so that guessing those of a stolen database is slow. Hashing runs on threads of
  * the runtime, never on the one that serves requests, and one at a time in each process: a hash takes its memory and a
  * core for tens of milliseconds, which is also what a flood of sign-ins would try to spend. Everything that hashes
  * waits in one fair queue, so a flood delays itself and not the others.
@@ -16,7 +16,7 @@ export const passwordLengthMax = 128;
 /** Each call is a turn in the queue, and fails with `overloaded` when it is rejected there. */
 export interface Passwords {
   hash(password: string, turn: Turn): Promise<string>;
-  /** Without a hash the answer is no, after as much work as with one: timing does not reveal who has an account. */
+  /** False without a hash, after as much work as with one: timing does not reveal who has an account. */
   verify(password: string, hash: string | null, turn: Turn): Promise<boolean>;
   readonly waiting: number;
   /** How many were not hashed because too many waited, or because their client had disconnected. */

@@ -48,7 +48,7 @@ export interface SessionStore {
    */
   insertSession(session: Session, verifiedHash: string | null, note: ChangeNote): Promise<boolean>;
   findSession(tokenHash: string): Promise<FoundSession | undefined>;
-  /** The newest first. */
+  /** Newest first. */
   listSessions(accountId: string): Promise<Session[]>;
   /** False when the account has no such session. */
   endSession(accountId: string, sessionId: string, note: ChangeNote): Promise<boolean>;
@@ -57,7 +57,7 @@ export interface SessionStore {
 
 export const sessionsPerAccountMax = 50;
 
-/** Sessions that an added one deletes at most; the next deletes more. */
+/** How many sessions one insert deletes at most; the next insert deletes more. */
 const deletedMax = 10;
 
 export function createSessionStore({ records, audit, changes }: AccountStoreParts): SessionStore {
@@ -111,7 +111,7 @@ export function createSessionStore({ records, audit, changes }: AccountStorePart
         return {
           answer: true,
           writes: [
-            // The session is of this state of the account; a key that changes meanwhile ends it by its epoch.
+            // The account must still be as it was read; a key that changes meanwhile ends the session by its epoch.
             check(accountKind, account.key, account),
             putList(sessionListKind, session.accountId, list, {
               added: [session.tokenHash],
@@ -169,7 +169,7 @@ export function createSessionStore({ records, audit, changes }: AccountStorePart
   };
 }
 
-/** Listed, and not there any more. */
+/** Listed sessions whose records have expired. */
 function expiredIn(list: Stored<ListRecord> | undefined, found: readonly Stored<SessionRecord>[]): string[] {
   return (list?.value.keys ?? []).filter(key => !found.some(each => each.key === key));
 }

@@ -16,7 +16,7 @@ describe('a session', () => {
   let store: AccountStore;
   let sessions: Sessions;
   let touched: Promise<void> | undefined;
-  /** Until its use is recorded, too. */
+  /** Also waits until the use of the session is recorded. */
   const authenticate = async (token: string) => {
     const actor = await sessions.authenticate(token);
     await touched;

@@ -38,7 +38,7 @@ export interface Sessions {
 
 export interface VerifiedKey {
   readonly id: string;
-  /** Of the secret that was presented. */
+  /** The hash of the secret that was presented. */
   readonly hash: string;
 }
 

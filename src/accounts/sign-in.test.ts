@@ -40,7 +40,7 @@ describe('signing in', () => {
   let verified: (string | null)[];
   let turns: Turn[];
   let hashes: number;
-  /** What happens between the comparison and what follows from it. */
+  /** Runs between the comparison of a password and the steps that follow. */
   let onVerified: () => Promise<unknown>;
   let signIn: SignIn;
 
@@ -331,7 +331,7 @@ describe('signing in', () => {
   });
 });
 
-/** The names of the calls of the store, in their order. */
+/** Adds the name of each call of the store to `calls`. */
 function tracedStore(store: AccountStore, calls: string[]): AccountStore {
   return new Proxy(store, {
     get(target, name) {

@@ -89,10 +89,10 @@ export interface SignInOptions {
 
 export function createSignIn(options: SignInOptions): SignIn {
   const { store, credentials, sessions, passwords, attempts, devices, clock, random } = options;
-  /** It never becomes false again, so it is asked for until it is true. */
+  /** Never becomes false again, so the store is asked only until it is true. */
   let hasPasswords = false;
 
-  /** A second account is there to be signed in to, so only a single one can be without a password. */
+  /** A second account is created for someone who signs in, so only a single account is checked for a password. */
   async function someoneHasPassword(): Promise<boolean> {
     const { accounts } = await store.listAccounts({ limit: 2, cursor: undefined });
     return accounts.length > 1 || accounts.some(({ passwordHash }) => passwordHash !== null);
@@ -165,7 +165,7 @@ export function createSignIn(options: SignInOptions): SignIn {
       const tokenHash = hashSecret(token);
       const found = await findInvitation(token);
       const invited = actorOf(found.account, { sessionId: null });
-      // The holder of an invitation is not an anonymous client.
+      // The holder of an invitation is not anonymous, so strangers do not delay it.
       const passwordHash = await passwords.hash(password, { ...client, isPreferred: true });
       const isReset = found.invitation.purpose === 'passwordReset';
       const note = noteOf(clock, invited, isReset ? 'account.passwordReset' : 'account.invitationAccepted');

@@ -13,14 +13,14 @@ export interface AccountStoreHarness {
   readonly store: AccountStore;
   /** Another handle to the same accounts, as another process would have; `dispose` closes it too. */
   readonly reopen: () => Promise<AccountStore>;
-  /** The whole audit log, the oldest first. */
+  /** The whole audit log, oldest first. */
   readonly trail: () => Promise<readonly AuditRecord[]>;
   readonly dispose: () => Promise<void>;
 }
 
 const admin = (id: string, overrides: Partial<Account> = {}): Account =>
   fakeAccount(id, { role: 'admin', ...overrides });
-/** The key that a start makes when it was given none. */
+/** The key that a first start creates when the operator sets none. */
 const firstKey = (id: string): ApiKey => fakeKey(id, 'replaced by the account', { origin: 'unseen' });
 const note = fakeNote();
 

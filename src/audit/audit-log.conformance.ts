@@ -98,7 +98,7 @@ export function auditConformance(engine: string, open: OpenRecords): void {
       expect(await actions({ subjectKinds: ['link'], subjectId: "a' OR '1'='1" })).toEqual([]);
     });
 
-    test('is walked once by its cursors, even when few entries match', async () => {
+    test('cursors reach each entry once, even when few entries match', async () => {
       // More than one page of the engine; where records are fast, as many as one question examines.
       const count = isQuick(engine) ? 2_000 : 600;
       const rare = Array.from({ length: count }, (_, n) =>
@@ -163,7 +163,7 @@ export function auditConformance(engine: string, open: OpenRecords): void {
       expect(await actions({ fromMs: start + 1 })).toEqual(['later']);
     });
 
-    ruleTest('refuses a cursor it never gave out', async () => {
+    ruleTest('rejects a cursor that it did not issue', async () => {
       await expect(audit.query(query({ cursor: "'; DROP TABLE audit" }))).rejects.toThrow('cursor');
     });
   });

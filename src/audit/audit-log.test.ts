@@ -9,7 +9,7 @@ import { createAuditLog, everythingAbout } from './audit-log.ts';
 
 onEveryRecordEngine('the audit log', auditConformance);
 
-test('is walked past pages of which every entry has expired, as an engine that drops them late gives them', async () => {
+test('continues past pages whose entries have all expired, which an engine with a slow TTL returns', async () => {
   const memory = createMemoryRecords(systemClock);
   const isExpired = (value: unknown): boolean => (value as { action: string }).action === 'expired';
   const records: RecordStore = {

@@ -1,9 +1,10 @@
 /**
- * The audit log: every change to a link, an account or a key, as records that are only ever appended. A rule that
- * makes a change adds `writesOf` its entry to the transaction, so that neither is kept without the other; `append` is for entries without another change, such as a moderator's note.
+ * The audit log: every change to a link, an account or a key, as append-only records. A rule that makes a change adds
+ * `writesOf` its entry to the transaction, so that neither is kept without the other; `append` is for entries without
+ * another change, such as a moderator's note.
  *
- * The id of an entry is its time, but never before that of an earlier entry of this process: so ids follow the order of
- * writing here, and the clocks between processes.
+ * The id of an entry begins with its time, but is always higher than the previous id of this process. So ids follow the
+ * order of writing within a process, and the clocks between processes.
  */
 import { invalidCursor, invariant } from '../base/errors.ts';
 import { inParallel } from '../base/in-parallel.ts';
@@ -160,7 +161,7 @@ const pageOf = (entries: AuditEntry[], nextCursor: string | undefined): AuditPag
   nextCursor,
 });
 
-/** The index in which entries that can match are closest together. */
+/** The index that has the fewest other entries between those that can match. */
 function sourceOf({ subjectKinds, subjectId, accountId }: AuditQuery) {
   const [kind, ...otherKinds] = subjectKinds ?? [];
   if (subjectId !== undefined && kind !== undefined && otherKinds.length === 0) {
@@ -227,7 +228,7 @@ const highestAuditId = 'z'.repeat(timeLength + orderLength + suffixLength);
 /** The smallest id that an entry of this moment can have. */
 const lowestAuditId = (atMs: number): string => auditIdOf(atMs, 0) + '0'.repeat(suffixLength);
 
-/** For an entry of a table that numbered its entries: in the order of their times, then of their numbers. */
+/** The id of an entry from a table that numbered its entries: ordered by time, then by number. */
 export const auditIdOfNumber = (atMs: number, seq: number): string =>
   inBase36(Math.min(timeMax, Math.max(0, atMs)), timeLength) + inBase36(seq, orderLength + suffixLength);
 

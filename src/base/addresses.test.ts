@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { addressGroup, addressGroups } from './addresses.ts';
 
-test('an IPv4 address is a group of its own, also where it is written as IPv6', () => {
+test('an IPv4 address is a group of its own, also when written as IPv6', () => {
   expect(addressGroup('203.0.113.7')).toBe('203.0.113.7');
   expect(addressGroup('::ffff:203.0.113.7')).toBe('203.0.113.7');
   expect(addressGroup('::FFFF:cb00:7107')).toBe('203.0.113.7');

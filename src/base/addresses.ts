@@ -1,7 +1,8 @@
 /**
- * Groups of addresses, and ranges of them. Limits count a group as one client. An IPv4 address is one client; of an IPv6 address the first 64 bits
- * are, because a client that has one address of a /64 has all of them and could use another one for every request. A
- * provider commonly gives a customer a /48, which is 65,536 such networks, so limits count these as well.
+ * Groups of addresses that limits count as one client, and ranges of addresses. An IPv4 address is a group of its own.
+ * IPv6 addresses are grouped by their first 64 bits, because a client that has one address of a /64 has all of them and
+ * could use another one for every request. A provider commonly gives a customer a /48, which is 65,536 such networks,
+ * so limits count these as well.
  */
 import { BlockList, isIP } from 'node:net';
 
@@ -17,7 +18,7 @@ export function addressGroups(address: string): { host: string; site: string } {
   return { host: `${site}:${groups[3]!.toString(16)}::/64`, site: `${site}::/48` };
 }
 
-/** The smaller of the two groups, for limits that count by it alone. */
+/** The smaller of the two groups, for limits that count only by that one. */
 export const addressGroup = (address: string): string => addressGroups(address).host;
 
 function isMappedIpv4(groups: readonly number[]): boolean {

@@ -66,7 +66,7 @@ describe('the pause after failures', () => {
     ]);
   });
 
-  test('is at least half of that where chance has a part in it', () => {
+  test('is at least half of that with jitter', () => {
     const [least, most] = [0, 1].map(float => backoffMs(3, range, { ...systemRandom, float: () => float }));
     expect([least, most]).toEqual([100, 200]);
   });

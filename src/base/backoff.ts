@@ -20,7 +20,7 @@ const loopRange: BackoffRange = { minMs: 100, maxMs: 5_000 };
 
 export class Backoff {
   readonly #clock: Clock;
-  /** End the pauses of the moment. A promise to race with would keep a trace of every pause. */
+  /** End the current pauses. Racing with one long-lived promise instead would leak memory with every pause. */
   readonly #wakers = new Set<() => void>();
   #failures = 0;
   isOver = false;

@@ -69,7 +69,7 @@ test('those that come while as many calls as allowed are in flight share the nex
   expect(await Promise.all(waiting)).toEqual(['value of a', 'value of b', 'value of c']);
 });
 
-test('a key that is under way is asked for again, because its answer may be older than the question', async () => {
+test('a key whose read is in flight is read again, because its answer may be older than the request', async () => {
   await busy();
   const again = reads.get('busy1');
   sent[0]!.answer();
@@ -95,7 +95,7 @@ test('a problem of the engine fails the reads that share its call, and no others
   expect(await later).toBe('value of a');
 });
 
-test('a failure that may be about one key is that of no other: each is read alone', async () => {
+test('a failure that one key may have caused does not fail the others: each is read alone', async () => {
   const outcomes = ['a', 'bad', 'b'].map(key => reads.get(key).catch(error => error.message));
   await yieldToEventLoop();
   sent[0]!.fail(new Error('not understood'));
@@ -107,7 +107,7 @@ test('a failure that may be about one key is that of no other: each is read alon
   expect(await Promise.all(outcomes)).toEqual(['value of a', 'not understood', 'value of b']);
 });
 
-test('a bounded number waits and the others are refused', async () => {
+test('a bounded number waits and the others are rejected', async () => {
   await busy();
   const waiting = Array.from({ length: callsMax * keysMax }, (_, n) => reads.get(`key${n}`));
   const refused = await reads.get('one more').catch(error => error);

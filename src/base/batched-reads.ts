@@ -1,7 +1,7 @@
 /**
  * Reads by key that share calls to an engine: a call costs this process and the engine about the same for one key as
- * for thirty. Keys that are asked for together, or while a few calls are in flight, go into one call. None joins a call
- * that was already sent, because it may have missed what was written meanwhile.
+ * for thirty. Keys that are requested together, or while a few calls are in flight, go into one call. No key joins a
+ * call that was already sent, because its answer may be older than the request.
  */
 import { Batcher } from './batcher.ts';
 import type { Clock } from './clock.ts';
@@ -9,19 +9,19 @@ import { Problem } from './errors.ts';
 
 export interface BatchedReadsOptions<Value> {
   readonly clock: Clock;
-  /** The values that there are, by key; a promise of one that the engine has left for later. */
+  /** The existing values by key; a promise for a value that the engine returns later than the others. */
   readonly read: (
     keys: readonly string[],
     deadlineMs: number,
   ) => Promise<ReadonlyMap<string, Value | Promise<Value | undefined>>>;
   readonly keysMax: number;
-  /** For waiting and reading. */
+  /** For waiting and reading together. */
   readonly deadlineMs: number;
 }
 
 const callsMax = 4;
 const keysMin = 16;
-/** What a few calls can take; so waiting reads are sent soon after those in flight have ended, well or not. */
+/** As many as a few calls can take, so that waiting reads are sent as soon as those in flight have ended or failed. */
 const waitingMax = 1_000;
 /** A call gets at least this share of the deadline, however long its keys have waited. */
 const callShareMin = 1 / 4;
@@ -31,7 +31,7 @@ export class BatchedReads<Value> {
   readonly #batcher: Batcher<string, Value | undefined>;
   /** By key, until its call is sent. */
   readonly #waiting = new Map<string, Promise<Value | undefined>>();
-  /** Sent so far; beside the number of reads it shows what batching saves. */
+  /** Calls sent so far; compared with the number of reads it shows what batching saves. */
   calls = 0;
 
   constructor(options: BatchedReadsOptions<Value>) {
@@ -69,7 +69,8 @@ export class BatchedReads<Value> {
       const values = await this.#options.read(keys, deadlineMs);
       return keys.map(key => values.get(key));
     } catch (error) {
-      // A problem of the engine is that of every key. Anything else may be about one of them, which must not fail the others.
+      // A Problem of the engine concerns every key. Any other error may be caused by one key and must not fail the
+      // others.
       if (keys.length === 1 || error instanceof Problem) throw error;
       return keys.map(async key => (await this.#read([key], deadlineMs))[0]);
     }

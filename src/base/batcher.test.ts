@@ -43,7 +43,7 @@ test('items of one turn go together, and so do those that come while a batch is 
   expect(batches.map(({ items }) => items)).toEqual([[1, 2], [3, 4, 5], [6]]);
 });
 
-test('a failure is that of its batch, and of no other', async () => {
+test('a failure rejects the items of its batch and no others', async () => {
   const { batches, batcher } = batched({ batchMax: 1 });
   const [first, second] = [1, 2].map(item => batcher.add(item));
   await started();

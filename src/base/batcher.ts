@@ -1,20 +1,20 @@
 /**
  * Work on many items at once. Items of the same turn of the event loop go together, and so do those that arrive while
  * as many batches as allowed are in flight. Fewer than `batchMin` also wait while any is in flight, but not for long: a
- * batch that is stuck must not hold them up. No item joins a batch that has started. The bound on waiting items is the
- * caller's rejection.
+ * batch that is stuck must not hold them up. No item joins a batch that has started. Items beyond `waitingMax` are
+ * rejected.
  */
 import { atEndOfTurn, type Clock } from './clock.ts';
 
 export interface BatcherOptions<Item, Result> {
   readonly clock: Clock;
-  /** One result for each item, in order; one that comes later is a promise. A failure is that of all of them. */
+  /** One result for each item, in order; a promise for a result that comes later. An error rejects all items. */
   readonly run: (items: readonly Item[], waitedMs: number) => Promise<readonly (Result | Promise<Result>)[]>;
   /** Items in a batch. */
   readonly batchMax: number;
   /** Batches in flight at once; one unless given. */
   readonly batchesMax?: number;
-  /** Items that are worth a batch beside another one; any number unless given. */
+  /** Items that are worth a batch while another is in flight; any number unless given. */
   readonly batchMin?: number;
   readonly waitingMax: number;
   /** The error of an item that finds too many waiting. */
@@ -97,7 +97,7 @@ export class Batcher<Item, Result> {
     }
   }
 
-  /** The next batch is on its way before the results of this one are used. */
+  /** Starts the next batch before the results of this one are used. */
   #end(): void {
     this.#inFlight -= 1;
     this.#start();

@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test('a number is there for the next process, in a folder that is made for it', () => {
+test('the next process reads the number, in a folder that is created if missing', () => {
   const path = join(folder, 'new', 'number');
   expect(new CheckpointFile(path).read()).toBeUndefined();
   new CheckpointFile(path).write(7);

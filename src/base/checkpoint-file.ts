@@ -1,7 +1,7 @@
 /**
- * A number that outlives the process, in a small file. It is replaced as a whole and durably, so a reader finds an old
- * number or a new one; one that is missing or cannot be read is undefined, which every reader must be able to start
- * from.
+ * A number in a small file that outlives the process. The file is replaced atomically and durably, so a reader finds
+ * the old number or the new one. A missing or unreadable number is undefined, and every reader must be able to start
+ * without one.
  */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';

@@ -141,13 +141,13 @@ export class Turns {
     this.#endsMs = clock.monotonicMs() + turnMs;
   }
 
-  /** Counts an item; false when it has to wait for the next slice. */
+  /** Counts an item; false when the item must wait for the next slice. */
   hasRoom(): boolean {
     this.#items += 1;
     return this.#items <= this.#itemsMax && this.#clock.monotonicMs() < this.#endsMs;
   }
 
-  /** The next slice begins with an item that did not fit into the last. */
+  /** Yields, then begins the next slice with the item that did not fit into the last. */
   async next(): Promise<void> {
     await yieldToEventLoop();
     this.#items = 1;

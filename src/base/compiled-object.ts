@@ -1,12 +1,12 @@
 /**
- * A function that makes objects of one shape, compiled once from a table, so that it is as fast as an object literal
- * and its objects are as compact. The table is code of ours: nothing in it may come from outside.
+ * Compiles a table to a function that creates objects of one shape, as fast and as compact as an object literal. The
+ * table becomes code, so nothing in it may come from outside.
  */
 export interface Member {
   readonly name: string;
   /** The property of the input. */
   readonly from: string;
-  /** Converts the value; it is taken as it is without one. */
+  /** Converts the value; it is used unchanged without one. */
   readonly by?: ((value: never) => unknown) | undefined;
 }
 

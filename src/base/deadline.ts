@@ -25,7 +25,7 @@ export function withinDeadline<Result>(
 ): Promise<Result> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(deadlineMs, () => {
-      // After a pause of this process the answer may lie there unread: it is read before anyone is blamed.
+      // After a pause of this process the answer may have arrived unread: read it before reporting a timeout.
       void yieldToEventLoop().then(() => reject(late()));
     });
     work.then(

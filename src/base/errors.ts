@@ -1,5 +1,5 @@
 /**
- * Every way Terse says no, in one table. The HTTP layer renders a `Problem` as application/problem+json,
+ * Every error that a client can get, in one table. The HTTP layer renders a `Problem` as application/problem+json,
  * the OpenAPI document and docs/api.md list the same rows, and the CLI prints them, so the words agree.
  *
  * A 503 to a request that changes something also says whether it may have been carried out (`outcome`). The row has the
@@ -11,7 +11,7 @@ export type Outcome = 'none' | 'unknown';
 interface ProblemRow {
   readonly status: number;
   readonly title: string;
-  /** Of every row with status 503. */
+  /** Set in every row with status 503. */
   readonly outcome?: Outcome;
 }
 
@@ -77,13 +77,13 @@ export const problemTable = {
 export type ProblemCode = keyof typeof problemTable;
 
 export interface ProblemOptions {
-  /** A sentence for the person who has to fix it. */
+  /** A sentence for the person who can fix it. */
   detail?: string;
   /** Extra members of the problem document, such as `field`. */
   fields?: Record<string, unknown>;
   /** Extra response headers, such as Retry-After. */
   headers?: Record<string, string>;
-  /** Of a 503, where it is known better than its row in the table says. */
+  /** For a 503 about which more is known than its row in the table says. */
   outcome?: Outcome;
   cause?: unknown;
 }
@@ -127,24 +127,24 @@ export class Problem extends Error {
     return this.fields.outcome as Outcome | undefined;
   }
 
-  /** The same but for what is given. */
+  /** The same problem with some options replaced. */
   with(changes: ProblemOptions): Problem {
     const { code, detail, fields, headers, cause } = this;
     return new Problem(code, { detail, fields, headers, cause, ...changes });
   }
 }
 
-/** For a cursor that no list gave. */
+/** For a cursor that no list has issued. */
 export const invalidCursor = (detail = 'This cursor is not valid.'): Problem =>
   new Problem('invalid_request', { detail, fields: { field: 'cursor' } });
 
-/** The 503 for the whole request, where the step that failed only knows its own outcome. */
+/** Sets the outcome of the whole request: the step that failed only knows its own. */
 export function withOutcome(error: unknown, outcome: Outcome): unknown {
   if (!(error instanceof Problem) || error.outcome === undefined || error.outcome === outcome) return error;
   return error.with({ fields: { ...error.fields, outcome } });
 }
 
-/** For a step that only prepares the change: when it fails, nothing was done. */
+/** For a step that only prepares the change: if it fails, nothing was done. */
 export function notDone(error: unknown): never {
   throw withOutcome(error, 'none');
 }
@@ -157,7 +157,7 @@ export function maybeDone(error: unknown): never {
 export const isInDoubt = (error: unknown): error is Problem =>
   error instanceof Problem && error.outcome === 'unknown';
 
-/** What `work` returns; errors that it makes have no stack trace, for the same reason. */
+/** Runs `work`; errors that it creates have no stack trace, for the same reason. */
 export function withoutStackTraces<Result>(work: () => Result): Result {
   const lineCount = Error.stackTraceLimit;
   Error.stackTraceLimit = 0;

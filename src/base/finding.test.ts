@@ -37,7 +37,7 @@ describe('findings', () => {
 test('a clock is judged by no more than what a slow answer proves', () => {
   expect(leastSkew(1_000, 900, 1_200)).toBe(-100);
   expect(leastSkew(1_000, 1_000, 1_200)).toBe(0);
-  // However long it took: the clock may have been read at any time in between.
+  // However long the answer took: the clock may have been read at any time before it.
   expect(leastSkew(1_000, 5_000, 60_000)).toBe(0);
   expect(leastSkew(1_000, 61_000, 60_000)).toBe(1_000);
 });

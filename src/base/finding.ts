@@ -10,7 +10,7 @@ export interface Finding {
   readonly detail: string;
   /** What to do about it; for every finding that is not ok. */
   readonly fix?: string;
-  /** The topic that it is about, in Kafka. */
+  /** The Kafka topic that it is about, if any. */
   readonly topic?: string;
 }
 
@@ -28,7 +28,7 @@ export class Findings {
     this.list.push({ ...this.#about, check, verdict: 'ok', detail });
   }
 
-  /** It works now, but may stop working, or does not work well. */
+  /** It works, but not well, or not for much longer. */
   warn(check: string, detail: string, fix: string): void {
     this.list.push({ ...this.#about, check, verdict: 'warn', detail, fix });
   }
@@ -38,7 +38,7 @@ export class Findings {
     this.list.push({ ...this.#about, check, verdict: 'fail', detail, fix });
   }
 
-  /** The same words, with what to do about it unless all is well. */
+  /** Adds a finding with this verdict; `fix` is used unless the verdict is ok. */
   judge(check: string, verdict: Verdict | boolean, detail: string, fix: string): void {
     if (verdict === true || verdict === 'ok') this.ok(check, detail);
     else this[verdict === 'fail' ? 'fail' : 'warn'](check, detail, fix);
@@ -49,7 +49,7 @@ export class Findings {
     else this.warn('version', `${version} is not tested`, `upgrade to ${oldestTested} or later`);
   }
 
-  /** How far the clock of a server is from ours, by one question of its time. */
+  /** Compares a server's clock with ours, by asking for its time once. */
   async clock(clock: Clock, theirNow: () => Promise<number>): Promise<void> {
     const askedAt = clock.now();
     const skewMs = Math.round(leastSkew(askedAt, await theirNow(), clock.now()));
@@ -91,7 +91,7 @@ export function messageOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
 }
 
-/** How far a clock is from ours at least, which it read at some time between asking and its answer. */
+/** The least difference between a clock and ours, if it was read at some moment between the question and the answer. */
 export function leastSkew(askedAt: number, theirs: number, answeredAt: number): number {
   if (theirs < askedAt) return theirs - askedAt;
   return Math.max(0, theirs - answeredAt);

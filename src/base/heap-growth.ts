@@ -1,6 +1,7 @@
 /**
- * When a thread should collect its garbage by itself. The runtime lets a heap grow several times before it looks at old
- * objects, and a thread that lives by the batch ages all of its garbage. Between two batches a collection delays nobody.
+ * Decides when a thread should collect its garbage itself. The runtime lets a heap grow several times over before it
+ * collects old objects, and in a thread that works in batches all garbage becomes old. Between two batches a collection
+ * delays nobody.
  */
 export interface Heap {
   /** Bytes, with buffers outside of the heap. */
@@ -11,12 +12,12 @@ export interface Heap {
 
 /** Below it a collection costs more than the memory is worth. */
 const growthMinBytes = 24 * 1024 * 1024;
-/** Of what is in use: where much is, collecting takes longer, and is done less often. */
+/** Growth as a share of the memory in use: the more is in use, the longer a collection takes. */
 const growthShare = 0.5;
 
 export class HeapGrowth {
   readonly #heap: Heap;
-  /** The least it had since the last collection. */
+  /** The smallest size since the last collection. */
   #usedBytes: number;
 
   constructor(heap: Heap) {

@@ -4,7 +4,7 @@
  */
 export type NowOrLater<Value> = Value | Promise<Value>;
 
-/** What follows from a value, at once if it is available. A step that is given its subject needs no closure for it. */
+/** Passes the value to `next`, at once if it is available. A step that gets its `subject` needs no closure for it. */
 export function following<Value, Next>(
   value: NowOrLater<Value>,
   next: (value: Value) => NowOrLater<Next>,
@@ -28,7 +28,7 @@ const later = <Value, Next, Subject>(
   subject: Subject,
 ): Promise<Next> => value.then(settled => next(settled, subject));
 
-/** What follows from the value of `work`, or from its error: thrown at once, or later. */
+/** Passes the value of `work` to `next`, or its error to `recover`, whether it comes at once or later. */
 export function settling<Value, Next, Subject>(
   work: (subject: Subject) => NowOrLater<Value>,
   next: (value: Value, subject: Subject) => NowOrLater<Next>,

@@ -10,7 +10,7 @@ function open() {
   return { work: () => promise, end: resolve };
 }
 
-test('no more run at once than there are slots, and the rest in the order of their arrival', async () => {
+test('no more tasks run at once than there are slots, and the rest in the order of their arrival', async () => {
   const semaphore = new Semaphore({ slots: () => 2, waitingMax: 10, full });
   const tasks = Array.from({ length: 4 }, open);
   const started: number[] = [];
@@ -35,7 +35,7 @@ test('a failure frees its slot', async () => {
   expect(await semaphore.run(async () => 'free')).toBe('free');
 });
 
-test('beyond the bound of the line work is rejected at once', async () => {
+test('work beyond the bound of the queue is rejected at once', async () => {
   const semaphore = new Semaphore({ slots: () => 1, waitingMax: 1, full });
   const first = open();
   const running = semaphore.run(first.work);
@@ -46,7 +46,7 @@ test('beyond the bound of the line work is rejected at once', async () => {
   expect(await waiting).toBe('second');
 });
 
-test('work whose signal aborts while it waits leaves the line', async () => {
+test('work whose signal aborts while it waits leaves the queue', async () => {
   const semaphore = new Semaphore({ slots: () => 1, waitingMax: 1, full });
   const first = open();
   const running = semaphore.run(first.work);

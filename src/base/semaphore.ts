@@ -1,12 +1,12 @@
 /**
- * At most so many pieces of work at once; others wait in the order of their arrival, and beyond a bound they are
- * rejected. A slot goes to the one that has waited longest, without being free in between.
+ * Runs a limited number of tasks at once. Others wait in the order of their arrival, and beyond a bound they are
+ * rejected. A slot passes directly to the task that has waited longest.
  */
 export interface SemaphoreOptions {
   /** May change; work that has its slot keeps it. */
   readonly slots: () => number;
   readonly waitingMax: number;
-  /** The error of work that finds the line full. */
+  /** The error of work that finds the queue full. */
   readonly full: () => Error;
 }
 
@@ -48,7 +48,7 @@ export class Semaphore {
     return this.#waiting.size;
   }
 
-  /** Without a bound, it waits for as long as it takes. */
+  /** Without a bound, work waits for as long as it takes. */
   async run<Result>(work: () => Promise<Result>, bound?: WaitBound): Promise<Result> {
     if (this.isFree) this.#inUse += 1;
     else await this.#wait(bound);

@@ -15,7 +15,7 @@ export class SerialQueue {
     return result;
   }
 
-  /** For work without a caller that waits: its failure is reported here, and its source retries later. */
+  /** For work that no caller waits for: a failure is reported here, and its source retries later. */
   inBackground(what: string, task: () => Promise<void>): Promise<void> {
     return this.do(task).catch(error => this.#onProblem(what, error));
   }
@@ -41,9 +41,9 @@ export class SerialQueue {
 const waitingMax = 10_000;
 
 /**
- * One at a time for each name, in the order of asking. Writes of one account, or of one review, would otherwise break
- * each other's conditions and be planned again and again; between processes that is rare, within one it need not be.
- * When the store did not answer one call, those that wait behind it fail with the same error at once.
+ * One at a time for each name, in the order of arrival. Concurrent writes of one account, or of one review, would break
+ * each other's conditions and be retried again and again; between processes that is rare. If the store does not answer
+ * one call, those that wait behind it fail with the same error at once.
  */
 export interface KeyedSerialQueue {
   run<Result>(name: string, work: () => Promise<Result>): Promise<Result>;
@@ -58,10 +58,10 @@ export function createKeyedSerialQueue(): KeyedSerialQueue {
       waiting += 1;
       const turn = (last.get(name) ?? Promise.resolve()).then(work);
       const end = turn.catch(error => {
-        // Nothing was done for the callers that waited.
+        // Nothing was done for the callers behind this one.
         if (isDown(error)) throw withOutcome(error, 'none');
       });
-      // The next in the queue gets the error; when there is none, the caller has it already.
+      // The caller gets the error itself; this only prevents an unhandled rejection when nobody waits behind it.
       end.catch(() => {});
       last.set(name, end);
       try {

@@ -1,16 +1,16 @@
 import { atEndOfTurn } from './clock.ts';
 
 /**
- * Concurrent reads of the same thing, each as fresh as a read of its own. Nothing is cached. A read starts at the end of
- * the turn of the event loop in which it was asked for and serves all callers of that turn, because each of them has
- * asked before it began. A caller that asks while a read is in flight cannot use its result, which may be older than the
- * question, and waits for the next read, which starts when this one has ended and serves all callers that came
+ * Concurrent reads of the same thing, each as fresh as a separate read. Nothing is cached. A read starts at the end of
+ * the turn of the event loop in which it was requested and serves all callers of that turn, because each of them asked
+ * before it began. A caller that asks while a read is in flight cannot use its result, which may be older than the
+ * request, and waits for the next read, which starts when this one has ended and serves all callers that came
  * meanwhile. So any number of callers has one read in flight at a time, and no caller waits for more than two.
- * A read that fails also rejects the waiting callers: the outage would hit them too, and they have waited enough.
+ * A read that fails also rejects the waiting callers: the outage would affect them too, and they have waited enough.
  */
 export class SharedReads<Value> {
   readonly #read: (key: string) => Promise<Value>;
-  /** By key, while any caller waits: those of the read that has not started yet, if there are any. */
+  /** By key, while any caller waits: the callers of the read that has not started yet, if there are any. */
   readonly #next = new Map<string, PromiseWithResolvers<Value> | undefined>();
 
   constructor(read: (key: string) => Promise<Value>) {

@@ -2,8 +2,10 @@
 import type { Clock } from './clock.ts';
 import { ThreadCaller, type ThreadFunctions } from './thread-call.ts';
 
-/** A thread gets its settings as the first message. */
-/** `smol` for a thread that makes much garbage: its heap is collected more often and stays small. */
+/**
+ * Starts a thread, whose first message has its settings. `smol` is for a thread that makes much garbage: its heap is
+ * collected more often and stays small.
+ */
 export function startThread(entry: URL, settings: unknown, { smol = false } = {}): Worker {
   const worker = new Worker(entry, { smol });
   worker.postMessage(settings);
@@ -31,7 +33,7 @@ export class SupervisedThread<Message> {
     this.#worker = this.#start();
   }
 
-  /** To the thread of the moment; a message to one that failed is lost. */
+  /** Posts to the current thread; a message to one that has failed is lost. */
   postMessage(message: unknown): void {
     this.#worker.postMessage(message);
   }

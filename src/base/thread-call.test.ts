@@ -34,7 +34,7 @@ describe('calls between threads', () => {
     await expect(connect().call('fail')).rejects.toThrow('broken');
   });
 
-  test('pass on a Problem with everything that the client gets to see', async () => {
+  test('pass on a Problem with everything that the client sees', async () => {
     const refusal = await connect()
       .call('refuse')
       .catch((error: unknown) => error);

@@ -1,6 +1,6 @@
 /**
- * Calls between threads: a promise here, a function there. Names and types come from one record of functions, so
- * both sides agree. A `Problem` arrives as a `Problem`. Messages that are neither calls nor answers are ignored.
+ * Calls of functions in another thread. Names and types come from one record of functions, so both sides agree. A
+ * `Problem` arrives as a `Problem`. Messages that are neither calls nor answers are ignored.
  */
 
 import { platform, setPriority } from 'node:os';

@@ -1,9 +1,9 @@
 /**
- * One part of an installation (its links, its keys, its audit log, …) as something that can be copied from one engine
- * to another. Every driver offers its parts in this shape, beside its store; `tools/migrate` is the only user.
+ * Copies one part of an installation (its links, its keys, its audit log, …) from one engine to another. Every driver
+ * implements this beside its store; `tools/migrate` is the only user.
  *
- * A record is the same on every engine: a JSON value under a key that no other record of the part has. How an engine
- * orders its records is its own business: to compare two engines, look records up by key.
+ * A record is the same on every engine: a JSON value under a key that no other record of the part has. Engines may
+ * order their records differently: to compare two engines, look records up by key.
  */
 export interface Transfer<Value = unknown> {
   readonly part: string;
@@ -29,7 +29,7 @@ export interface Transfer<Value = unknown> {
 export interface TransferRecord<Value = unknown> {
   readonly key: string;
   readonly value: Value;
-  /** For a record to be written: the record it replaces, where that was looked up already. */
+  /** For a record to be written: the record it replaces, if that was looked up already. */
   readonly before?: Value;
 }
 
@@ -39,10 +39,13 @@ export interface TransferPage<Value = unknown> {
   readonly next: string | undefined;
 }
 
-/** How far a migration has come. Kept in the target, so that any machine can resume a migration, and its progress is lost only with its copy. */
+/**
+ * How far a migration has come. Kept in the target, so that any machine can resume it and the copy and its progress
+ * belong together.
+ */
 export interface ProgressNotes {
   load(): Promise<string | undefined>;
-  /** From now on this runner is the one that copies. */
+  /** Makes this runner the one that copies. */
   take(runner: string, text: string): Promise<void>;
   /** False when another runner has taken over. */
   save(runner: string, text: string): Promise<boolean>;

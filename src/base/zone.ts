@@ -72,8 +72,8 @@ function nextStart(start: number, interval: Interval, timeZone: string): number 
 }
 
 /**
- * Cached by name in lower case: the runtime ignores case, any client may ask, and each spelling of one name would
- * cost as much as another zone. Past the limit all are evicted and made again, which takes microseconds.
+ * Cached by name in lower case: the runtime ignores case, any client may send a name, and each spelling would cost as
+ * much as another zone. Past the limit all are evicted and created again, which takes microseconds.
  */
 const formats = new Map<string, Intl.DateTimeFormat>();
 const formatsMax = 512;

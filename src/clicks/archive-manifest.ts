@@ -1,7 +1,7 @@
 /**
- * Contents of a day in the archive: of the embedded log (version 1) its files, of a topic (version 2) stretches of its
- * partitions. The manifest is written last and names every part with its checksum, so a reader
- * that has the manifest can check that the day is complete and intact.
+ * The manifest of a day in the archive: version 1 lists the files of the embedded log, version 2 ranges of a topic's
+ * partitions. It is written last and names every part with its checksum, so a reader can check that the day is complete
+ * and intact.
  */
 import { type Archive, ArchiveDamaged, manifestKey } from './archive.ts';
 
@@ -12,13 +12,13 @@ export interface Manifest {
 }
 
 export interface ManifestFile {
-  /** Of the log, such as `<producer>.log`. */
+  /** The name of the log file, such as `<producer>.log`. */
   readonly name: string;
   readonly producer: string;
   readonly bytes: number;
   readonly sha256: string;
   readonly clicks: number;
-  /** Numbers of its first and last click; 0 when it has none that can be read. */
+  /** Numbers of the first and last click; 0 when no click can be read. */
   readonly firstSequence: number;
   readonly lastSequence: number;
   readonly parts: readonly ManifestPart[];
@@ -41,7 +41,7 @@ export async function readManifest(archive: Archive, day: string): Promise<Manif
   throw new ArchiveDamaged(`the manifest of ${day} in the archive cannot be read`);
 }
 
-/** Names become paths when a day is restored, so nothing but a log's name is one. */
+/** Names become paths when a day is restored, so only names of logs are accepted. */
 const namePattern = /^[\w-]+(?:~\d+~[\w-]+)?\.log$/;
 const sha256Pattern = /^[0-9a-f]{64}$/;
 
@@ -64,23 +64,23 @@ function isFile(file: ManifestFile | null): boolean {
 }
 
 /**
- * Contents of a day of a topic in the archive: for each partition a stretch of offsets, in parts that are named by
- * their contents. A day begins where the one before ended, so days have neither gaps nor overlaps, whatever the
- * producers' clocks said around midnight. The manifest is written last; without it there is no day.
+ * The contents of a topic's day: a range of offsets for each partition, in parts that are named by their contents. A
+ * day begins where the one before ended, so days have neither gaps nor overlaps, whatever the producers' clocks said
+ * around midnight. The manifest is written last; without it the day does not exist.
  *
- * While a day is being archived, the progress of each partition is kept beside its parts, so that the process that
- * continues need not start over.
+ * While a day is being archived, the progress of each partition is kept beside its parts, so that another process can
+ * continue.
  */
 export interface KafkaManifest {
   readonly version: 2;
   readonly day: string;
   readonly topic: string;
-  /** False for a first day of which Kafka may have forgotten something before there was an archive. */
+  /** False for the first archived day, if Kafka may have deleted a part of it before. */
   readonly isWhole: boolean;
   readonly partitions: readonly ArchivedPartition[];
 }
 
-/** A stretch of a partition; `to` is behind its last message. */
+/** A range of a partition; `to` is the offset after its last message. */
 export interface ArchivedPartition {
   readonly partition: number;
   readonly from: number;
@@ -128,7 +128,7 @@ export async function putProgress(archive: Archive, day: string, progress: Archi
   await putJson(archive, progressKey(day, progress.partition), progress);
 }
 
-/** Undefined when there is none that can be continued. */
+/** Undefined when there is no progress that can be continued. */
 export async function readProgress(
   archive: Archive,
   day: string,
@@ -161,7 +161,7 @@ async function readJson(archive: Archive, key: string, name = key): Promise<unkn
 
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
 
-/** Parts follow each other and end where their stretch does. */
+/** Whether the parts follow each other and end where their range does. */
 function isPartition(given: unknown): given is ArchivedPartition {
   if (typeof given !== 'object' || given === null) return false;
   const { partition, from, to, lost, clicks, parts } = given as Partial<ArchivedPartition>;

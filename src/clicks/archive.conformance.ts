@@ -1,4 +1,4 @@
-/** What every archive promises. */
+/** The contract of an archive, as tests. */
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { type Archive, archivedDays } from './archive.ts';
 
@@ -10,7 +10,7 @@ export function archiveConformance(name: string, open: () => Promise<Archive>): 
     });
     const bytes = (...values: number[]): Uint8Array<ArrayBuffer> => Uint8Array.from(values);
 
-    test('gives back every byte that was put', async () => {
+    test('returns every byte that was put', async () => {
       const all = Uint8Array.from({ length: 70_000 }, (_, index) => (index * 7) % 256);
       await archive.put('clicks/2026-06-01/one', all);
       await archive.put('clicks/2026-06-01/empty', bytes());

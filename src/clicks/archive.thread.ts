@@ -1,6 +1,6 @@
 /**
- * The entry point of the thread that archives days of clicks. Checksums and uploads are slow, and no request waits
- * for them. It can be stopped at any moment: it repeats unfinished work.
+ * The entry point of the thread that archives days of clicks. Checksums and uploads are slow, and no request waits for
+ * them. The thread can be stopped at any moment: the next one repeats unfinished work.
  */
 
 import { systemClock } from '../base/clock.ts';
@@ -24,7 +24,7 @@ export interface ArchiveProblem {
 }
 
 const roundMs = 60_000;
-/** After a round that left work, e.g. while the archiving process is elected. Doubles with each failure in a row. */
+/** The pause after a round that left work, e.g. while the archiving process is elected. Failures in a row double it. */
 const soonMs = 5_000;
 /** Not immediately: the process that creates the topics has only just started, too. */
 const firstRoundMs = 2_000;

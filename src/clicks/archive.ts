@@ -1,14 +1,14 @@
 /**
- * Where raw clicks go before their time in the log is over: objects under names, each written whole. An object's name
- * says what is in it or is written last, so an interrupted upload leaves nothing that could be taken for a day.
- * `archive.conformance.ts` is the meaning of this port.
+ * The archive of raw clicks whose retention in the log ends: objects under names, each written as a whole. Parts are
+ * named by their contents and manifests are written last, so an interrupted upload leaves nothing that looks like a
+ * day. `archive.conformance.ts` defines the contract.
  */
 import { createHash } from 'node:crypto';
 
 export interface Archive {
   /** Resolves when the object would survive a power cut; replaces one of the same name. */
   put(key: string, bytes: Uint8Array<ArrayBuffer>): Promise<void>;
-  /** Undefined when there is none. */
+  /** Undefined when there is no such object. */
   get(key: string): Promise<Uint8Array | undefined>;
   /** Names that begin with `start`, sorted. */
   list(start: string): Promise<string[]>;
@@ -31,7 +31,7 @@ export const partKey = (day: string, sha256: string): string => `clicks/${day}/$
 
 export const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** Marks a day of which something was lost before it could be archived. */
+/** The object that marks a day as (partly) lost before it was archived. */
 export const lostKey = (day: string): string => `lost/${day}.json`;
 
 const lostPattern = /^lost\/(\d{4}-\d{2}-\d{2})\.json$/;
@@ -50,7 +50,7 @@ export async function lostDays(archive: Archive): Promise<string[]> {
 }
 
 export interface ArchiverFigures {
-  /** Days known to lie in the archive. */
+  /** Days known to be in the archive. */
   readonly archived: number;
   /** Days that were lost, in whole or in part, before they were archived. */
   readonly lost: number;
@@ -69,7 +69,7 @@ export const dayOf = (at: number): string => new Date(at).toISOString().slice(0,
 /** The first day that is not over; those before it can be archived. */
 export const openDay = (now: number): string => dayOf(now - closedAfterMs);
 
-/** Puts a part and reads it back: it counts only when it is there unchanged. Returns its checksum, which names it. */
+/** Puts a part, and reads it back to check that it is unchanged. Returns its checksum, which names it. */
 export async function putPart(
   archive: Archive,
   day: string,
@@ -81,7 +81,7 @@ export async function putPart(
   return sha256;
 }
 
-/** Throws instead of giving a part that is not as it was; `of` names what it is a part of. */
+/** Throws if the part is missing or damaged; `of` names the object that it belongs to. */
 export async function readPart(archive: Archive, day: string, sha256: string, of = day): Promise<Uint8Array> {
   const bytes = await archive.get(partKey(day, sha256));
   if (bytes === undefined) throw new ArchiveDamaged(`a part of ${of} is missing in the archive`);
@@ -93,14 +93,14 @@ export async function readPart(archive: Archive, day: string, sha256: string, of
 export interface ArchivableLog {
   /** Days that are over and not archived, oldest first; none while another process archives. */
   due(): Promise<readonly string[]>;
-  /** Resolves when the day is in the archive and was read back; false when another process archives from here on. */
+  /** Resolves when the day is in the archive and was read back; false when another process has taken over archiving. */
   archiveDay(day: string): Promise<boolean>;
   figures(): Omit<ArchiverFigures, 'failures'>;
-  /** Whether a day can be archived only behind the one before it. */
+  /** Whether a day can be archived only after the one before it. */
   readonly isInOrder: boolean;
 }
 
-/** In one round; another follows a minute later. */
+/** The limit of one round; the next follows a minute later. */
 const daysAtOnceMax = 31;
 
 /** Archives the days that are over, oldest first. Every failure is counted, reported and tried again in the next round. */
@@ -120,7 +120,7 @@ export class Archiver {
 
   async round(): Promise<void> {
     const days = await this.#log.due().catch(error => this.#fail('clicks cannot be archived', error));
-    // Where days need not be in order, failing ones must not keep newer ones from being tried.
+    // If days need not be in order, failing ones must not block newer ones.
     const limit = this.#log.isInOrder ? daysAtOnceMax : days?.length;
     for (const day of days?.slice(0, limit) ?? []) {
       try {

@@ -1,4 +1,4 @@
-/** Archives clicks in a thread of its own, where the settings name an archive. */
+/** Archives clicks in a separate thread, if the settings name an archive. */
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { SupervisedThread, startThread } from '../base/supervised-thread.ts';
@@ -17,7 +17,7 @@ export interface Archiving {
 
 export interface ArchivingOptions {
   readonly config: Pick<Config, 'archive' | 'clicks' | 'data' | 'stream'>;
-  /** Whether this process does it; the others on the machine share the log, or leave Kafka to it. */
+  /** Whether this process archives; it does so for all processes of the machine. */
   readonly isOurs: boolean;
   readonly clock: Clock;
   readonly log: Log;

@@ -1,10 +1,10 @@
 /**
- * Clicks that wait for their stream, in the order they came. While the stream takes them they are here for a
- * moment. When it does not, they stay in memory for a little while, because most troubles are short; then the
- * oldest go to disk, where a kill does not reach them; and when the disk is full to its bound, or takes nothing
- * either, the oldest are dropped and counted by reason. What is spilled is always older than what is in memory.
+ * Clicks that wait for their stream, in the order they came. While the stream accepts them they are here for a moment.
+ * When it does not, they stay in memory for a while, because most outages are short. Then the oldest are spilled to
+ * disk, where they survive a kill. When the spill is full, or the disk fails too, the oldest are dropped and counted by
+ * reason. Spilled clicks are always older than those in memory.
  *
- * One caller at a time: the batch that `next` has given stays the next one until it is done.
+ * For one caller at a time: `next` returns the same batch until it is done.
  */
 import type { Clock } from '../base/clock.ts';
 import { type ClickBatch, clickCount, oldestIn } from './click.ts';
@@ -32,8 +32,8 @@ export interface BacklogBounds {
 }
 
 /**
- * Why clicks were given up: nothing could be spilled and memory was full, the spill itself was full, or they are not valid,
- * for example because the machine's clock is decades off, and would block whatever comes after them.
+ * Why clicks were dropped: nothing could be spilled and memory was full, the spill itself was full, or they are not
+ * valid, for example because the machine's clock is decades off; invalid clicks would block all later ones.
  */
 export type DropReason = 'memory-full' | 'spill-full' | 'invalid';
 
@@ -47,9 +47,9 @@ export interface BacklogCounts {
 
 export interface Waiting {
   readonly batch: ClickBatch;
-  /** The producer that noted it: this process, or a dead one that left it behind. */
+  /** The producer that recorded it: this process, or a dead one that left it behind. */
   readonly producer: string;
-  /** Must be called once it is stored. */
+  /** Must be called once the batch is stored. */
   readonly done: () => void;
 }
 
@@ -95,7 +95,7 @@ export class ClickBacklog {
     return !this.#options.spill.isEmpty;
   }
 
-  /** When the oldest click happened of the batches that come next, ours and of a dead producer; undefined when none waits. */
+  /** The time of the oldest click in the next batches, ours and a dead producer's; undefined when none waits. */
   get waitingSince(): number | undefined {
     const { spill } = this.#options;
     const own = spill.peekOwn()?.batch ?? this.#memory[0]?.batch;
@@ -119,7 +119,7 @@ export class ClickBacklog {
     this.#clicksInMemory += clickCount(batch);
   }
 
-  /** The batch to store next: ours in order, then what dead producers left. */
+  /** The batch to store next: ours in order, then those that dead producers left. */
   next(): Waiting | undefined {
     const { spill, producer } = this.#options;
     for (let own = spill.peekOwn(); own !== undefined; own = spill.peekOwn()) {
@@ -136,8 +136,8 @@ export class ClickBacklog {
   }
 
   /**
-   * Spills what is too much or too old for memory, and drops what cannot be kept. Clicks that queue behind spilled ones
-   * are spilled at once: they cannot be stored before them, and only what is in memory is lost by a kill.
+   * Spills clicks that are too many or too old for memory, and drops those that cannot be kept. Clicks behind spilled
+   * ones are spilled at once: they cannot be stored before these, and a kill loses only clicks in memory.
    */
   keepWithinBounds(): void {
     const { memoryClicksMax, memoryMs, refusedClicksMax, spilledAtOnceMax } = this.#bounds;
@@ -150,7 +150,7 @@ export class ClickBacklog {
     while (this.#clicksInMemory > refusedClicksMax) this.#droppedFromMemory += this.#takeOldest();
   }
 
-  /** Spills all there is in memory, before the process ends. */
+  /** Spills everything in memory, before the process ends. */
   spillAll(): void {
     this.#spillWhile(() => true, this.#memory.length);
     if (this.#memory.length === 0) this.#options.spill.close();
@@ -188,9 +188,9 @@ export class ClickBacklog {
 }
 
 /**
- * Brings batches into the stream: new ones at once, and round by round what has piled up while the stream could
- * not be written, ours and that of producers which died. A round is bounded and ends at the first failure, so new
- * clicks are taken in whatever state the stream is in; the backlog bounds what waits (backlog.ts).
+ * Writes batches to the stream: new ones at once, and round by round those that piled up during an outage, ours and
+ * those of dead producers. A round is bounded and ends at the first failure, so new clicks are accepted whatever the
+ * state of the stream; `ClickBacklog` bounds the waiting ones.
  */
 export interface BacklogWriterOptions<Place> {
   readonly stream: WrittenLog<Place>;
@@ -199,12 +199,12 @@ export interface BacklogWriterOptions<Place> {
   readonly onProblem: (what: string, error: unknown) => void;
 }
 
-/** A stream to append to, and the producers that may leave something behind for us. */
+/** A stream to append to, and the producers whose spilled clicks we may inherit. */
 export interface WrittenLog<Place> extends Pick<LogWriter<Place>, 'append'> {
   producers(): Promise<ProducerHead[]>;
 }
 
-/** A batch that is in the stream now, and where. */
+/** A batch that is in the stream now, with its place. */
 export interface StoredBatch<Place> {
   readonly place: Place;
   readonly producer: string;
@@ -214,14 +214,14 @@ export interface StoredBatch<Place> {
 export interface LogWriterCounts extends BacklogCounts {
   /** Clicks written to the stream by this process. */
   readonly stored: number;
-  /** Whether the last attempt to write to it failed. */
+  /** Whether the last attempt to write to the stream failed. */
   readonly isStreamDown: boolean;
 }
 
-/** Batches stored in one go, so that new clicks are accepted in between. */
+/** How many batches are stored in one go, so that new clicks are accepted in between. */
 const batchesAtOnceMax = 64;
 const roundMaxMs = 200;
-/** A stream that takes long to fail is tried less often: new clicks wait during each attempt. */
+/** A stream that takes long to fail is retried less often, because new clicks wait during each attempt. */
 const retryPauseFactor = 9;
 const retryPauseMaxMs = 30_000;
 /** How often spills of dead producers are looked for. */
@@ -247,17 +247,17 @@ export class BacklogWriter<Place> {
     return this.#options.backlog.waitingSince;
   }
 
-  /** Takes a new batch and returns what it has stored. */
+  /** Accepts a new batch and returns the batches that it stored. */
   async write(batch: ClickBatch): Promise<StoredBatch<Place>[]> {
     const { backlog } = this.#options;
     backlog.push(batch);
-    // Spilled batches come first, and in rounds: a caller that brings clicks does not wait for them.
+    // Spilled batches are stored first, by rounds: a caller with new clicks does not wait for them.
     const { stored } = backlog.isSpilled ? { stored: [] } : await this.#storeSome();
     backlog.keepWithinBounds();
     return stored;
   }
 
-  /** Stores some of what waits, oldest first, and returns it. */
+  /** Stores some of the waiting batches, oldest first, and returns them. */
   async round(): Promise<StoredBatch<Place>[]> {
     await this.#inherit();
     const { stored } = await this.#storeSome();
@@ -265,13 +265,13 @@ export class BacklogWriter<Place> {
     return stored;
   }
 
-  /** Stores what it can; the rest goes to disk, for the next process. Returns what it has stored. */
+  /** Stores as many batches as it can and returns them; the rest goes to disk, for the next process. */
   async finish(): Promise<StoredBatch<Place>[]> {
     const { backlog } = this.#options;
     this.#retryAtMs = Number.NEGATIVE_INFINITY;
     let { stored, mayStoreMore } = await this.#storeSome();
     backlog.spillAll();
-    // Only what the disk does not accept is worth waiting for.
+    // It is worth waiting only for batches that the disk does not accept.
     while (backlog.isInMemory && mayStoreMore) {
       const next = await this.#storeSome();
       stored = [...stored, ...next.stored];

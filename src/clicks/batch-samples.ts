@@ -1,4 +1,4 @@
-/** Batches that the tests of streams and warehouses are made of. */
+/** Sample batches for tests of streams and warehouses. */
 import type { Random } from '../base/random.ts';
 import {
   type AgentTraits,

@@ -1,14 +1,14 @@
 /**
- * A click: one followed link. It exists in two forms. A raw click is what the redirect noted, and holds the visitor's
- * address; it lives in memory only. An enriched click is what is kept: the address has become a country and a keyed
- * hash that cannot be reversed, and whose key changes every day.
+ * A click: one followed link. It exists in two forms. The redirect records a raw click, which has the visitor's address
+ * and stays in memory. An enriched click is stored: it has a country instead of the address, and a keyed hash that
+ * cannot be reversed and whose key changes every day.
  */
 
 /** Why a visit is not a person's click; `human` is one that counts. */
 export const visitKinds = ['human', 'bot', 'preview', 'prefetch', 'head'] as const;
 export type VisitKind = (typeof visitKinds)[number];
 
-/** Why a person's click is suspicious (steps/suspicion.ts). It counts all the same. */
+/** Why a person's click is suspicious (steps/suspicion.ts). It is counted nevertheless. */
 export const clickSignals = ['none', 'address', 'agent'] as const;
 export type ClickSignal = (typeof clickSignals)[number];
 
@@ -22,7 +22,7 @@ export interface AgentTraits {
   readonly browser: string;
   readonly os: string;
   readonly device: DeviceKind;
-  /** What the agent is by its name alone; the request's method and headers may say more. */
+  /** The kind by the agent's name alone; the request's method and headers may say more. */
   readonly kind: 'human' | 'bot' | 'preview';
 }
 
@@ -32,7 +32,7 @@ export interface ReferrerTraits {
   readonly domain: string;
 }
 
-/** What a visit brings beside its agent and its referrer: the language, the campaign, and how the link was found. */
+/** The traits of a visit beside its agent and its referrer: the language, the campaign, and how the link was found. */
 export interface VisitTraits {
   /** The first language that the browser asks for, such as `de`; empty when unknown. */
   readonly language: string;
@@ -57,7 +57,7 @@ export const noVisitTraits: VisitTraits = {
 };
 
 export interface Click {
-  /** Place in its producer's numbering; with the producer's name it is the click's identity. */
+  /** The click's number from its producer; it identifies the click together with the producer's name. */
   readonly sequence: number;
   /** Milliseconds since the Unix epoch. */
   readonly at: number;
@@ -78,9 +78,9 @@ export interface Click {
 }
 
 /**
- * Many enriched clicks, kept as columns. What repeats (links, agents, referrers, places) stands once in a list
- * and clicks point to it by position, so a batch of thousands costs a few typed arrays instead of thousands of
- * objects, and packs to a handful of bytes per click.
+ * Many enriched clicks, kept as columns. Repeated values (links, agents, referrers, places) are kept once in a list, to
+ * which clicks point by position. So a batch of thousands costs a few typed arrays instead of thousands of objects, and
+ * packs to a few bytes per click.
  */
 export interface LinkEntry {
   readonly code: string;
@@ -96,7 +96,7 @@ export interface Place {
 }
 
 export interface ClickBatch {
-  /** Clicks are numbered on from here without a gap. */
+  /** The number of the first click; the others follow without a gap. */
   readonly firstSequence: number;
   readonly at: Float64Array;
   readonly kind: Uint8Array;
@@ -116,7 +116,7 @@ export interface ClickBatch {
   readonly places: readonly Place[];
   readonly visits: readonly VisitTraits[];
   /**
-   * For a stream whose partitions are numbered apart: how many clicks each had been given before these, see
+   * For a stream whose partitions are numbered separately: how many clicks each partition had before this batch, see
    * partition-numbers.ts.
    */
   readonly givenBefore?: readonly number[];
@@ -133,7 +133,7 @@ export const listOf = {
 export type ListColumn = keyof typeof listOf;
 export const listColumns = Object.keys(listOf) as readonly ListColumn[];
 
-/** No clicks at all, for a stretch of a stream in which nothing can be read. */
+/** A batch without clicks, for a range of a stream in which nothing can be read. */
 export const emptyBatch: ClickBatch = {
   firstSequence: 1,
   at: new Float64Array(0),
@@ -159,7 +159,7 @@ export const signalNumber = (signal: ClickSignal): number => clickSignals.indexO
 
 export const clickCount = (batch: ClickBatch): number => batch.at.length;
 
-/** When the oldest click of some batches happened; infinite when there is none. */
+/** The time of the oldest click in some batches; infinite when there is none. */
 export function oldestIn(batches: readonly Pick<ClickBatch, 'at'>[]): number {
   let oldest = Number.POSITIVE_INFINITY;
   for (const { at: times } of batches) for (const at of times) if (at < oldest) oldest = at;
@@ -201,7 +201,7 @@ function withColumns(batch: ClickBatch, change: (column: BatchColumn) => BatchCo
   return { ...batch, ...changed };
 }
 
-/** A batch with only the clicks from a time on. Its numbers are no longer without gaps. */
+/** The clicks of a batch from a time on. Their numbers may have gaps. */
 export function clicksFrom(batch: ClickBatch, from: number): ClickBatch {
   if (batch.at.every(at => at >= from)) return batch;
   return withColumns(batch, column => column.filter((_: number, index: number) => batch.at[index]! >= from));
@@ -213,7 +213,7 @@ export function withoutFirst(batch: ClickBatch, skipped: number): ClickBatch {
   return { ...rest, firstSequence: batch.firstSequence + skipped };
 }
 
-/** A batch with only some of its clicks. Its numbers are no longer without gaps. */
+/** Some clicks of a batch. Their numbers may have gaps. */
 export function clicksAt(batch: ClickBatch, rows: Uint32Array | readonly number[]): ClickBatch {
   if (rows.length === batch.at.length) return batch;
   return withColumns(batch, column => {

@@ -97,7 +97,7 @@ test('messages that were written in the hour and are not counted are reported, a
   expect(await only(sources)).toMatchObject({ uncounted: 3, settling: true });
 });
 
-test('an hour of which a click may still come is settling', async () => {
+test('an hour for which clicks may still arrive is settling', async () => {
   const settledUntil = async () => hour + hourMs - 1;
   expect(await only({ ...sourcesWith(), settledUntil })).toMatchObject({ settling: true });
 });
@@ -111,7 +111,7 @@ test('an hour in which clicks were counted while it was read is settling', async
   expect(await only(sourcesWith({ ledger }))).toMatchObject({ settling: true });
 });
 
-test('what is settled is looked at before and after all that it is said of', async () => {
+test('what is settled is read both before and after the numbers that are compared', async () => {
   const order: string[] = [];
   const noted =
     <Value>(name: string, value: Value): (() => Promise<Value>) =>
@@ -162,19 +162,19 @@ describe('the watch over hours', () => {
     await running;
   }
 
-  test('looks at the newest whole hour first, then at each of a day, and then again', async () => {
+  test('compares the newest whole hour first, then each hour of a day, and then starts again', async () => {
     for (let count = 0; count < 25; count += 1) await watch.round();
     expect(asked).toEqual([...Array.from({ length: 24 }, (_, index) => index + 1), 1]);
   });
 
-  test('looks at a new hour as soon as it is over', async () => {
+  test('compares a new hour as soon as it is over', async () => {
     for (let count = 0; count < 24; count += 1) await watch.round();
     clock.advance(hourMs);
     await watch.round();
     expect(asked.at(-1)).toBe(0);
   });
 
-  test('reports the worst hour, and how many drift more than they may', async () => {
+  test('reports the largest drift, and how many hours exceed the limit', async () => {
     expect(watch.figures).toBeUndefined();
     drifts.set(samplesStart - hourMs, 0.5);
     drifts.set(samplesStart - 2 * hourMs, 0.0009);
@@ -182,7 +182,7 @@ describe('the watch over hours', () => {
     expect(watch.figures).toEqual({ worst: 0.5, drifting: 1 });
   });
 
-  test('believes a drift only when it is there at a second look', async () => {
+  test('reports a drift only if a second comparison confirms it', async () => {
     drifts.set(samplesStart - hourMs, 0.5);
     const running = watch.round();
     await yieldToEventLoop();
@@ -192,7 +192,7 @@ describe('the watch over hours', () => {
     expect([watch.figures, asked]).toEqual([{ worst: 0, drifting: 0 }, [1, 1]]);
   });
 
-  test('says nothing of an hour whose clicks are still on their way', async () => {
+  test('reports nothing about an hour that is settling', async () => {
     settling = () => true;
     drifts.set(samplesStart - hourMs, 0.5);
     await watch.round();

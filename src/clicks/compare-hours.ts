@@ -1,11 +1,10 @@
 /**
- * Whether the numbers of each hour are right, by holding four of them against each other that come to be in different
- * ways: what was noted (numbers that producers gave out), what the stream has, what the ledger recorded, and what the
- * counts of all links add up to. Where they differ, something was lost or counted twice, and a repair of that
- * hour (`Warehouse.repair`) puts it right. An hour that is settling says nothing of the kind: its numbers were not read at
- * one moment.
+ * Checks the numbers of each hour by comparing four of them, each obtained in another way: the clicks that producers
+ * numbered, the clicks in the stream, the ledger, and the sum of the counts of all links. If they differ, clicks were
+ * lost or counted twice, and a repair of that hour (`Warehouse.repair`) corrects it. A settling hour is not judged: its
+ * numbers were not read at one moment.
  *
- * Counting the stream reads all of it since the first hour, so it is done only when it is asked for.
+ * Counting the stream reads all of it since the first hour, so it is done only on request.
  */
 import { type Clock, sleep } from '../base/clock.ts';
 import type { ProducerHead } from './log.ts';
@@ -15,23 +14,23 @@ import type { HourSum, LedgerRow, Warehouse } from './warehouse.ts';
 
 export interface HourComparison {
   readonly hour: number;
-  /** Clicks that producers noted: recorded, dropped or missing. */
+  /** Clicks that producers numbered: recorded, dropped or missing. */
   readonly noted: number;
   readonly dropped: number;
   readonly missing: number;
-  /** What the ledger says. */
+  /** Clicks according to the ledger. */
   readonly recorded: number;
   /** Sum of the counts of links, deleted ones included; null for an hour that is too old to compare. */
   readonly counted: number | null;
-  /** Single clicks, where the warehouse keeps them. */
+  /** Single clicks, if the warehouse keeps them. */
   readonly kept: number | null;
-  /** Clicks in the stream; null unless they were counted and are all still there. */
+  /** Clicks in the stream; null if they were not counted or are not all kept. */
   readonly inStream: number | null;
-  /** Messages of that hour which are not counted yet; null where the stream cannot report it. */
+  /** Messages of that hour that are not counted yet; null if the stream cannot report it. */
   readonly uncounted: number | null;
-  /** Clicks may still be on their way, or the hour was changed while it was read. */
+  /** Clicks may still arrive, or the hour was changed while it was read. */
   readonly settling: boolean;
-  /** Share of the clicks that were lost, or that the numbers disagree about. */
+  /** The share of the clicks that were lost, or on which the numbers disagree. */
   readonly drift: number;
 }
 
@@ -68,7 +67,8 @@ export async function compareHours(
   const sumOf = new Map(sums.map(sum => [sum.hour, sum]));
   const inStream = countsStream ? await streamHours(sources, span) : new Map<number, number>();
   const keptSince = countsStream ? (await log.retention()).keptSince : Number.POSITIVE_INFINITY;
-  // Clicks of an old hour may have come meanwhile, as from an edge's log: either they wait, or the ledger has changed.
+  // Clicks of an old hour may have arrived meanwhile, for example from an edge's log: either they wait, or the ledger
+  // has changed.
   const settledUntil = Math.min(settledBefore, await sources.settledUntil(heads));
   const changed = changedHours(ledger, await warehouse.ledger(span.from, span.to));
   const account = reconcile({ heads, counted, countedAfter: counted, ledger, settledUntil, ...span });
@@ -101,7 +101,7 @@ function changedHours(before: readonly LedgerRow[], after: readonly LedgerRow[])
   return new Set([...first.symmetricDifference(second)].map(text => Number(text.split(' ', 1)[0])));
 }
 
-/** What statistics show of an hour, and what they would if nothing of it had been deleted. */
+/** The clicks that statistics show for an hour, plus those of deleted links. */
 function shownOf(sum: HourSum | undefined): Pick<HourComparison, 'counted' | 'kept'> {
   return { counted: (sum?.counted ?? 0) + (sum?.forgotten ?? 0), kept: sum === undefined ? null : sum.kept };
 }
@@ -127,7 +127,9 @@ async function streamHours(
   return hours;
 }
 
-/** By the hour in which they were written: those between where it ends in each partition and where the counts stand. */
+/**
+ * Uncounted messages by the hour in which they were written: those between the counted offset and the end of the hour.
+ */
 async function uncountedMessages(
   { warehouse, log, hasTimes }: ComparisonSources,
   hours: ReadonlySet<number>,
@@ -150,8 +152,8 @@ async function uncountedMessages(
 
 /**
  * Compares one hour of the last day at a time, the one whose last attempt is longest ago, so that every hour gets its turn
- * and the work is bounded. An attempt counts also when the hour was settling or could not be compared: one such hour must
- * not hide the others. What is wrong is looked at twice, because a comparison may fall between two halves of one change.
+ * and the work is bounded. An attempt on an hour that is settling or cannot be compared counts too: it must not block
+ * the others. A difference is checked twice, because a comparison may run in the middle of a change.
  */
 export interface HourWatchOptions {
   readonly compare: (from: number, to: number) => Promise<readonly HourComparison[]>;
@@ -171,14 +173,14 @@ const secondLookMs = 5_000;
 
 export class HourWatch {
   readonly #options: HourWatchOptions;
-  /** By the start of the hour, least recently tried first; undefined while nothing is known of the hour. */
+  /** By the start of the hour, least recently tried first; undefined while an hour's drift is unknown. */
   readonly #drifts = new Map<number, number | undefined>();
 
   constructor(options: HourWatchOptions) {
     this.#options = options;
   }
 
-  /** Undefined while nothing is known of any hour. */
+  /** Undefined while no drift is known. */
   get figures(): HourFigures | undefined {
     const drifts = [...this.#drifts.values()].filter(drift => drift !== undefined);
     if (drifts.length === 0) return undefined;
@@ -194,11 +196,11 @@ export class HourWatch {
     this.#drifts.delete(hour);
     this.#drifts.set(hour, before);
     const drift = await this.#driftOf(hour);
-    // What was found before the hour began to settle again stays until it is settled.
+    // The last known drift stays while an hour is settling again.
     if (drift !== undefined) this.#drifts.set(hour, drift);
   }
 
-  /** Undefined for an hour whose clicks are still on their way. */
+  /** Undefined for an hour that is settling. */
   async #driftOf(hour: number): Promise<number | undefined> {
     const { compare, clock } = this.#options;
     const look = async (): Promise<number | undefined> => {

@@ -60,7 +60,7 @@ test('while it is asked to wait, a consumer plans nothing, and it continues when
   expect(state.counted).toBe(25);
 });
 
-test('what was planned before is counted, and said to be', async () => {
+test('a block that was planned before is counted, and its plan closed', async () => {
   const { stream, state, rounds, plans } = world();
   state.isDown = true;
   stream.append('topic/0', 25);
@@ -72,7 +72,7 @@ test('what was planned before is counted, and said to be', async () => {
   expect([state.counted, ...plans()]).toEqual([25, undefined, undefined]);
 });
 
-test('a counter that cannot know whether it should wait does not', async () => {
+test('a consumer that cannot find out whether it should wait does not wait', async () => {
   const { stream, state, rounds } = world();
   state.isHoldUnknown = true;
   stream.append('topic/0', 25);

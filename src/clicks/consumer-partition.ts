@@ -1,6 +1,6 @@
 /**
- * What a consumer holds of one partition: what it has read and not counted, and the stretch that was planned and may
- * not be counted yet. A planned stretch is counted exactly as planned, to the position.
+ * The state of one partition in a consumer: the messages that are read and not counted, and the planned block, which
+ * may not be counted yet. A planned block is counted exactly as planned, to the offset.
  */
 import { clickCount } from './click.ts';
 import { batchesOf, type LogBatch, type LogItem, type LogPiece } from './log.ts';
@@ -16,7 +16,7 @@ export interface BlockBounds {
   readonly blockClicksMax: number;
 }
 
-/** A stretch of a partition that is counted in one piece. */
+/** A range of a partition that is counted as a unit. */
 export interface Block {
   readonly consumed: ConsumedPartition;
   readonly from: number;
@@ -29,17 +29,17 @@ export class ConsumedPartition {
   readonly partition: string;
   /** Everything before it is counted. */
   #next: number;
-  /** The end of a stretch that is planned and not counted. */
+  /** The end of the block that is planned and not counted. */
   #plannedTo: number | undefined;
-  /** Where what should be counted begins, until the first stretch is. */
+  /** Where counting begins, until the first block is counted. */
   #since: number | undefined;
   #items: LogItem[] = [];
   #readTo: number;
   #end: number;
   #waitingSinceMs: number | undefined;
-  /** When the last message that is counted came into the stream. */
+  /** When the last counted message was written to the stream. */
   #countedAt: number | undefined;
-  /** The last plan that was committed names a stretch, which may be counted by now. */
+  /** The last committed plan names a block, which may be counted by now. */
   #isPlanOpen: boolean;
 
   constructor(partition: string, { from, to, since }: Plan) {
@@ -65,27 +65,30 @@ export class ConsumedPartition {
     return Math.max(0, this.#end - Math.max(this.#next, this.#since ?? 0));
   }
 
-  /** When the oldest message that is not counted came into the stream, or the last that is; undefined when all are. */
+  /**
+   * When the oldest uncounted message was written to the stream, or the last counted one if the oldest is not read yet;
+   * undefined when all are counted.
+   */
   get oldestAt(): number | undefined {
     return this.#items[0]?.storedAt ?? (this.lag > 0 ? this.#countedAt : undefined);
   }
 
-  /** Whether a planned stretch has still to be read, which comes before anything else. */
+  /** Whether the planned block is not read completely yet; reading it comes before anything else. */
   get mustRead(): boolean {
     return this.#plannedTo !== undefined && this.#readTo < this.#plannedTo;
   }
 
-  /** A stretch is planned and not counted. */
+  /** A block is planned and not counted. */
   get isPlanned(): boolean {
     return this.#plannedTo !== undefined;
   }
 
-  /** Counted, and the plan still names it. */
+  /** The planned block is counted, and the committed plan still names it. */
   get isPlanStale(): boolean {
     return this.#isPlanOpen && this.#plannedTo === undefined;
   }
 
-  /** Up to where it is counted, while nothing waits to be; undefined while something does. */
+  /** The counted offset while nothing waits to be counted; otherwise undefined. */
   get restsAt(): number | undefined {
     return this.#items.length === 0 && this.#plannedTo === undefined && this.#since === undefined
       ? this.#next
@@ -108,13 +111,13 @@ export class ConsumedPartition {
     return isDue ? this.#blockTo(this.#endOfBlock(bounds.blockClicksMax)) : undefined;
   }
 
-  /** What to commit before a block is counted, and what when there is none. */
+  /** The plan to commit before a block is counted, or if there is none. */
   planOf(block: Block | undefined): Plan {
     if (block === undefined) return { from: this.#next, since: this.#since };
     return { from: block.from, to: block.to, since: this.#since };
   }
 
-  /** The plan of this block is committed: it will be counted as it is, by us or by another process. */
+  /** The plan of this block is committed: it will be counted exactly as planned, by us or by another process. */
   planned(block: Block | undefined): void {
     this.#plannedTo = block?.to;
     this.#isPlanOpen = block !== undefined;
@@ -131,7 +134,7 @@ export class ConsumedPartition {
     this.#waitingSinceMs = this.#readTo > to ? nowMs : undefined;
   }
 
-  /** The warehouse is at another position than we thought: everything is read again from there. */
+  /** The warehouse is at another position than expected: reading starts again from there. */
   goTo(position: number): void {
     this.#next = position;
     this.#plannedTo = undefined;
@@ -161,12 +164,12 @@ const clicksIn = (items: readonly LogItem[]): number =>
   items.reduce((clicks, { batch }) => clicks + clickCount(batch), 0);
 
 /**
- * What a consumer needs of a stream that several processes count together: partitions that are assigned to it for a
- * while, their messages from any position on, and a place to write down what it is about to count.
+ * The part of a stream that a consumer needs when several processes count it together: the partitions that are assigned
+ * to it for a while, and a place to record what it is about to count.
  *
- * That record is called a plan. For a partition it says up to where everything is counted, and which stretch comes
- * next. Only the current owner of the partition can write it, and the next owner reads it before anything else. So a
- * stretch is counted by one process, or by several as exactly the same stretch (ADR 13).
+ * That record is called a plan. It says up to where a partition is counted, and which block comes next. Only the
+ * current owner of the partition can write it, and the next owner reads it first. So a block is counted by one process,
+ * or by several as exactly the same block (ADR 13).
  */
 export interface CountingGroup {
   /** The current term; throws `NotOurTurn` while partitions are being assigned. */
@@ -174,9 +177,9 @@ export interface CountingGroup {
   close(): Promise<void>;
 }
 
-/** From one assignment of partitions to the next. */
+/** The time from one assignment of partitions to the next. */
 export interface CountingTerm {
-  /** False once it is known to be over; it may be over before that. */
+  /** False once the term is known to be over; it may be over earlier. */
   readonly isCurrent: boolean;
   /** The partitions that are ours, with the last plan of each. */
   plans(): Promise<ReadonlyMap<string, Plan>>;
@@ -187,15 +190,15 @@ export interface CountingTerm {
 export interface Plan {
   /** Everything before it is counted. */
   readonly from: number;
-  /** Where the planned stretch ends; undefined when none is planned. */
+  /** Where the planned block ends; undefined when none is planned. */
   readonly to?: number | undefined;
   /**
-   * Where it actually begins, when messages before that must not be counted: the group is configured to begin later.
+   * Where the block actually begins, if the group is configured to skip the messages before.
    */
   readonly since?: number | undefined;
 }
 
-/** Partitions are being assigned, or were assigned to another process. This is transient and costs only time. */
+/** Partitions are being assigned, or were assigned to another process. This is transient. */
 export class NotOurTurn extends Error {
   override readonly name = 'NotOurTurn';
 }

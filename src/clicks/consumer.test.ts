@@ -1,4 +1,4 @@
-/** Counting together: whichever process dies, hangs or comes back, every click is counted once and none is left out. */
+/** Counting together: whichever process dies, hangs or comes back, every click is counted exactly once. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,12 +23,12 @@ const bounds = {
 } as const;
 
 /**
- * As a warehouse of several tables and without transactions is: a block goes to one table after the other, each knows the
- * block by its place and takes it once, and in between anything may happen. It looks at no position.
+ * Like a warehouse of several tables without transactions: a block goes to one table after the other, each recognises
+ * it by its place and accepts it once, and anything may happen in between. It compares no positions.
  */
 class TwoTables {
   readonly tables = [new Map<string, number>(), new Map<string, number>()];
-  /** What happens between the tables. */
+  /** Runs between the inserts into the two tables. */
   between: () => Promise<void> = async () => {};
 
   async apply(batches: readonly LogBatch[]) {
@@ -104,7 +104,7 @@ describe('counting together', () => {
   };
   const totalOf = async ({ warehouse }: { warehouse: Warehouse }) =>
     (await warehouse.total({ kind: 'link', code: 'abc', ownerId: 'acc_1' })).clicks;
-  /** Rounds until everything is counted and committed as counted. */
+  /** Runs rounds until everything is counted and committed as counted. */
   const settle = async (...consumers: ClickConsumer[]) => {
     for (let round = 0; round < 60; round += 1) {
       clock.advance(bounds.blockMs);
@@ -176,7 +176,7 @@ describe('counting together', () => {
     expect(one.counts.lagMs).toBe(clock.now() - samplesStart);
   });
 
-  test('nothing is counted before it is planned, and the last plan is closed when there is nothing more', async () => {
+  test('nothing is counted before it is planned, and the last plan is closed when nothing is left', async () => {
     const tables = new TwoTables();
     const plans: unknown[] = [];
     tables.between = async () => void plans.push(stream.planOf('topic/0'));
@@ -188,7 +188,7 @@ describe('counting together', () => {
     expect(stream.planOf('topic/0')).toEqual({ from: 1, to: undefined, since: undefined });
   });
 
-  test('the next owner counts the planned block as planned, though there are more messages by now', async () => {
+  test('the next owner counts the planned block as planned, although there are more messages by now', async () => {
     const tables = new TwoTables();
     tables.between = () => Promise.reject(new Error('killed'));
     stream.append('topic/0', 25);
@@ -235,7 +235,7 @@ describe('counting together', () => {
     expect(tables.totals()).toEqual([3_000, 3_000]);
   });
 
-  test('a block that the warehouse does not take keeps the other partitions waiting for a round only', async () => {
+  test('a block that the warehouse rejects delays the other partitions by one round only', async () => {
     const tables = new TwoTables();
     const access = tables.access();
     const apply = tables.apply.bind(tables);
@@ -347,14 +347,14 @@ describe('counting together', () => {
           if (what <= 2) stream.append(stream.names[which]!, clicks + 1);
           else if (what === 3) await one.round();
           else if (what === 4) {
-            // It dies after the first table, and another process takes its place.
+            // The process dies after the first table, and another one takes its place.
             tables.between = () => Promise.reject(new Error('killed'));
             await one.round();
             tables.between = async () => {};
             expel(one);
             living[which % living.length] = consumer(tables.access());
           } else if (what === 5) {
-            // It hangs between the tables, is taken for dead, and continues much later.
+            // The process hangs between the tables, is considered dead, and continues much later.
             const gate = Promise.withResolvers<void>();
             tables.between = () => gate.promise;
             const end = one.round();
@@ -364,7 +364,7 @@ describe('counting together', () => {
             zombies.push({ wake: gate.resolve, end });
             living[which % living.length] = consumer(tables.access());
           } else if (what === 6) {
-            // The warehouse fails in the middle, and the counter tries again later, when there may be more.
+            // The warehouse fails in the middle, and the consumer retries later, when there may be more messages.
             tables.between = () => Promise.reject(new Error('down'));
             await one.round();
             tables.between = async () => {};

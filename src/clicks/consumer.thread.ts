@@ -1,6 +1,6 @@
 /**
- * The entry point of the thread that counts what all processes have written to Kafka, together with the same threads of
- * other processes and machines. It also does what the warehouse needs now and then.
+ * The entry point of the thread that counts the clicks that all processes have written to Kafka, together with the same
+ * threads of other processes and machines. It also maintains the warehouse.
  */
 
 import { Backoff } from '../base/backoff.ts';
@@ -20,9 +20,9 @@ declare const self: Worker;
 /** While partitions are being assigned, or none is assigned to us. */
 const idlePauseMs = 250;
 const retentionMs = 60_000;
-/** Of a warehouse that merges its runs. */
+/** How often a warehouse merges its runs. */
 const upkeepMs = 2_000;
-/** Logged one by one for a while; a topic full of them should not fill the log as well. */
+/** Messages logged one by one; a topic full of them should not fill the log as well. */
 const poisonLoggedMax = 100;
 
 export async function startConsumerThread(
@@ -51,7 +51,7 @@ export async function startConsumerThread(
     group: createKafkaCountingGroup({ group, reader, topic, since: address.since }),
     log,
     warehouse,
-    // Beside the counts, ClickHouse keeps what was deleted from them, for consumers, and who asked consumers to pause.
+    // ClickHouse itself keeps which clicks were deleted, and whether consumers should pause.
     ...(countsInSqlite(settings)
       ? { forgotten: async () => readForgotten(settings.logFolder) }
       : { isHeld: holdOf(settings) }),

@@ -2,7 +2,7 @@
  * Counts a stream that several processes count together. Each click takes effect once, whichever process dies and at
  * any time. For each partition that is assigned to us:
  *
- *   read → cut a block → write down its plan → count it → plan the next, which also says that this one is counted
+ *   read → cut a block → commit its plan → count it → commit the next plan, which says that this block is counted
  *
  * The next owner of the partition finds the plan and counts exactly that block again; the warehouse identifies a block
  * by its place and accepts it once. Only planned blocks are counted, and only the owner of a partition can plan (ADR
@@ -27,7 +27,7 @@ export interface ConsumerOptions {
   readonly group: CountingGroup;
   readonly log: Pick<ClickLog, 'read'>;
   readonly warehouse: WarehouseAccess;
-  /** Which links' clicks were deleted, when the warehouse cannot be trusted to remember it. */
+  /** The links whose clicks were deleted, if the warehouse may lose this. */
   readonly forgotten?: () => Promise<ReadonlyMap<string, number>>;
   /** Whether a process has asked for a pause in counting; then nothing new is planned. */
   readonly isHeld?: () => Promise<boolean>;
@@ -37,15 +37,15 @@ export interface ConsumerOptions {
 }
 
 export interface ConsumerBounds extends BlockBounds {
-  /** Clicks held of all partitions together; beyond it only planned stretches are read. */
+  /** Clicks held of all partitions together; beyond it only planned blocks are read. */
   readonly heldClicksMax: number;
   readonly readBytesMax: number;
   readonly readWaitMs: number;
-  /** How often the warehouse is asked, while nothing new comes, whether it is still at the same position. */
+  /** How often, while nothing new arrives, the warehouse is asked whether it is still at the same position. */
   readonly lookMs: number;
 }
 
-/** Whether something was done, nothing could be, or nothing had to be. */
+/** `idle`: there was nothing to do. */
 export type RoundOutcome = 'worked' | 'idle' | 'failed';
 
 export interface ConsumerCounts {
@@ -80,7 +80,7 @@ export class ClickConsumer {
   #term: CountingTerm | undefined;
   #partitions: ConsumedPartition[] = [];
   #marked: Warehouse | undefined;
-  /** The warehouse has rejected a block, and it is not known which. */
+  /** The warehouse has rejected one of several blocks, and it is not known which. */
   #isCautious = false;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #counted = 0;
@@ -106,7 +106,7 @@ export class ClickConsumer {
     };
   }
 
-  /** A bounded piece of work, which may be waiting for something to do. */
+  /** Does a bounded piece of work, or waits for some. */
   async round(): Promise<RoundOutcome> {
     const { onProblem } = this.#options;
     try {
@@ -118,7 +118,7 @@ export class ClickConsumer {
         onProblem('clicks cannot be read from the stream', error);
         outcome = 'failed';
       }
-      // Also when nothing can be read: clicks that are already read must not wait for it.
+      // Also if nothing can be read: clicks that are already read must not wait for that.
       const blocks = await this.#plan(term);
       if (blocks.length === 0) return (await this.#lookBack()) ? outcome : 'failed';
       return (await this.#count(term, blocks)) ? 'worked' : 'failed';
@@ -131,14 +131,14 @@ export class ClickConsumer {
     }
   }
 
-  /** Counts what is planned, leaves the rest to other processes and notifies them. */
+  /** Counts the planned blocks and leaves the group, so that other processes count the rest. */
   async close(): Promise<void> {
     const { group, warehouse } = this.#options;
     const term = this.#term;
     try {
       if (term?.isCurrent === true) await this.#commit(term, new Map());
     } catch {
-      // Then the next owner counts the last blocks once more, which changes nothing.
+      // The next owner then counts the last blocks again, which changes nothing.
     }
     await group.close();
     warehouse.close();
@@ -182,19 +182,19 @@ export class ClickConsumer {
         consumed => consumed.due(nowMs, { ...this.#bounds, blockMs, smallBlockMs }) ?? [],
       );
     };
-    // When one block is due, those that soon would be are included, so that partitions are planned together.
+    // When one block is due, those that soon will be are included, so that partitions are planned together.
     const ripe = dueWithin(1).length === 0 ? [] : dueWithin(1 / 2);
     const due = (await this.#isHeld()) ? ripe.filter(({ consumed }) => consumed.isPlanned) : ripe;
     await this.#commit(term, new Map(due.map(block => [block.consumed, block])));
     return due;
   }
 
-  /** A warehouse that does not answer this is not about to be changed. */
+  /** False when the warehouse does not answer: nobody can recount it then. */
   async #isHeld(): Promise<boolean> {
     return (await this.#options.isHeld?.().catch(() => false)) ?? false;
   }
 
-  /** One commit for all: what comes next, and where nothing does, that the last block is counted. */
+  /** One commit for all partitions: the next block, or, if there is none, that the last one is counted. */
   async #commit(term: CountingTerm, blocks: ReadonlyMap<ConsumedPartition, Block>): Promise<void> {
     const changed = this.#partitions.filter(
       consumed => consumed.isPlanStale || isNews(consumed, blocks.get(consumed)),
@@ -207,7 +207,8 @@ export class ClickConsumer {
   }
 
   /**
-   * All blocks together, which is less work for the warehouse; separately while it rejects some. False when it does.
+   * Counts all blocks together, which is less work for the warehouse, or separately while it rejects some. False when
+   * it rejects one.
    */
   async #count(term: CountingTerm, blocks: readonly Block[]): Promise<boolean> {
     const { warehouse: access, onProblem } = this.#options;
@@ -239,7 +240,7 @@ export class ClickConsumer {
       for (const { consumed, to } of blocks) consumed.counted(to, nowMs);
       return;
     }
-    // Some were skipped: another process has counted them before us, or the counts were restored from an earlier time.
+    // Some blocks were skipped: another process has counted them, or the counts were restored from an earlier time.
     const positions = await warehouse.positions();
     for (const { consumed, to } of blocks) {
       const position = positions.get(consumed.partition) ?? 0;
@@ -249,8 +250,8 @@ export class ClickConsumer {
   }
 
   /**
-   * Counts may have been restored from an earlier time, or have replaced those that we added to. The next block shows
-   * it, but the next click may be long in coming. False when the warehouse does not answer.
+   * Checks whether counts were restored from an earlier time, or replaced. The next block would show it too, but the
+   * next click may be a long time off. False when the warehouse does not answer.
    */
   async #lookBack(): Promise<boolean> {
     const { warehouse: access, clock, onProblem } = this.#options;
@@ -286,7 +287,7 @@ export class ClickConsumer {
   }
 }
 
-/** A block that was planned before, by us or by the previous owner of the partition, needs no plan. */
+/** Whether the block needs a plan: not if we, or the previous owner of the partition, have planned it before. */
 function isNews(consumed: ConsumedPartition, block: Block | undefined): boolean {
   return block !== undefined && !consumed.isPlanned;
 }

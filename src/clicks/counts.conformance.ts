@@ -1,4 +1,4 @@
-/** What answers promise, whatever is asked; part of `warehouse.conformance.ts`. */
+/** The contract of answers to questions; part of `warehouse.conformance.ts`. */
 import { expect, test } from 'bun:test';
 import { announcedRandom } from '../../test/kit/announced-random.ts';
 import { RandomQuestions } from '../../test/kit/random-questions.ts';
@@ -22,7 +22,7 @@ const { from, to } = sampledRange;
 const plain = { from, to, starts: [], filters: [], breakdowns: [] };
 const owner: Scope = { kind: 'owner', ownerId: 'acc_1' };
 
-/** A click each of so many visitors that the estimate of them is too high. */
+/** One click each of enough visitors that their number is overestimated. */
 function overestimatedVisitors(): SampleClick[] {
   for (let first = 0; ; first += 1_500) {
     const clicks = Array.from({ length: 1_500 }, (_, index) => ({
@@ -62,7 +62,8 @@ export function countsConformance(warehouse: () => Warehouse, isPlanned: boolean
       [owner, { kind: 'tag', ownerId: 'acc_1', tag: 'a' }, link('link0')],
       [link('nobody')],
     ];
-    // Within a minute, around midnight, within a quarter hour, over the edges of several, from before the first clicks, and after the last.
+    // Within a minute, around midnight, within a quarter hour, across several of them, from before the first click, and
+    // after the last.
     for (const [early, late] of [
       [0, grainMs.minute],
       [grainMs.day / 2 - 4 * grainMs.minute, grainMs.day / 2 + 3 * grainMs.minute],
@@ -100,7 +101,7 @@ export function countsConformance(warehouse: () => Warehouse, isPlanned: boolean
     expect((await warehouse().total(link('nobody'))).lastClickAt).toBeNull();
   });
 
-  test('a question without a series, a list or any scope has an answer, too', async () => {
+  test('a question without a series, a list or a scope has an answer', async () => {
     await warehouse().apply(partition('p', [{ at: samplesStart }], 1));
     const none = { counts: { clicks: 0, bots: 0, suspicious: 0 }, series: [], visitors: 0, breakdowns: [] };
     expect(await warehouse().answer({ ...plain, scopes: [] })).toMatchObject(none);
@@ -138,7 +139,7 @@ export function countsConformance(warehouse: () => Warehouse, isPlanned: boolean
     expect(await mismatches(warehouse(), truth, questions)).toEqual([]);
   });
 
-  test('a filter selects bots as well as people, and all filters have to hold', async () => {
+  test('a filter selects bots as well as people, and all filters must match', async () => {
     const clicks: SampleClick[] = [
       { at: samplesStart, country: 'DE', browser: 'Firefox', visitor: 1 },
       { at: samplesStart, country: 'DE', browser: 'Chrome', visitor: 2 },
@@ -219,7 +220,7 @@ export function countsConformance(warehouse: () => Warehouse, isPlanned: boolean
     among: mixed,
   };
 
-  // An engine that plans statements keeps them all and sorts them when it is asked, so that one order is enough for it.
+  // An engine that plans statements keeps all values and sorts them when queried, so one order is enough to test it.
   const ordersTried = Object.entries(orders).slice(isPlanned ? scaled(-1, 0) : 0);
   test.each(ordersTried)(
     'lists a referrer that comes %s 5,000 invented ones, on every day, and loses no click of any',
@@ -241,7 +242,7 @@ export function countsConformance(warehouse: () => Warehouse, isPlanned: boolean
           const referrers = breakdowns[0]!.values;
           const shown = referrers.find(({ value }) => value === 'real.example')?.clicks ?? 0;
           const daysLeft = days.length - first;
-          // A warehouse that does not keep all of them may miss one click in a thousand of a day's.
+          // A warehouse that does not keep all values may miss one in a thousand clicks of a day.
           expect(shown).toBeWithin(daysLeft * 45, daysLeft * 50 + 1);
           const top = referrers.filter(({ value }) => value !== otherValue);
           expect(top[0]!.value).toBe('real.example');
@@ -296,7 +297,7 @@ export function countsConformance(warehouse: () => Warehouse, isPlanned: boolean
     expect(truth.answer(questions[0]!).visitors).toBeGreaterThan(6_000);
   });
 
-  test('clicks of any number of days may come in one batch, and are counted on theirs', async () => {
+  test('a batch may have clicks of any number of days, and each is counted on its day', async () => {
     const times = [0, 1, 60, 999, 1_000, 1_001, 2_500].map(days => samplesStart - days * grainMs.day);
     const clicks = times.map(at => ({ at, code: 'old' }));
     const batches = partition('p', clicks, times.length);

@@ -1,7 +1,7 @@
 /**
- * What clicks are filtered and listed by in statistics, as data: both warehouses, the API, exports and the dashboard read
- * this table. A new dimension is a row at the end (the order numbers an enum in ClickHouse) and the step of enrichment
- * that finds its value. The dashboard bundles this file, so it imports types only.
+ * The dimensions by which statistics filter and list clicks, as data: both warehouses, the API, exports and the
+ * dashboard read this table. A new dimension is a row at the end (the order numbers an enum in ClickHouse) and a step
+ * of enrichment that finds its value. The dashboard bundles this file, so it imports types only.
  */
 import type {
   AgentTraits,
@@ -16,18 +16,18 @@ import type {
 } from './click.ts';
 
 interface Row<Column extends ListColumn | 'kind', Entry> {
-  /** In the warehouses, as a filter in the API, and in exports where `isExported`. */
+  /** The name in the warehouses, of the filter in the API, and in exports if `isExported`. */
   readonly name: string;
   /** The column of a click whose entry has the value. */
   readonly of: Column;
   readonly value: (entry: Entry) => string;
   /** Its column in ClickHouse's table of incoming clicks. */
   readonly column: string;
-  /** False where exports have the value in another form. */
+  /** False if exports have the value in another form. */
   readonly isExported: boolean;
-  /** False for what only the statistics of an owner or a tag list. */
+  /** False for a dimension that only statistics of an owner or a tag list. */
   readonly isOfLinks: boolean;
-  /** The name of the list in the API, and what the API's document says of it. */
+  /** The name of the list in the API, and its description in the OpenAPI document. */
   readonly list: string;
   readonly doc: string;
   /** Headings in the dashboard; the short one only for lists that share a card. */
@@ -246,14 +246,14 @@ export type DimensionList = Dimension['list'];
 
 export interface ValueCount {
   readonly value: string;
-  /** People's clicks; of `bot`, visits that are none. */
+  /** Clicks of people; in the list of bots, visits of bots. */
   readonly clicks: number;
 }
 
 /** Dimensions of a single click, beside its link. */
 export type ClickValues = Readonly<Record<Exclude<DimensionName, 'link'>, string>>;
 
-/** What is shown of a single click: nothing that distinguishes one visitor from another. */
+/** A single click as it is shown: without anything that distinguishes one visitor from another. */
 export interface ShownClick extends ClickValues {
   readonly code: string;
   readonly at: number;
@@ -267,8 +267,8 @@ export const dimensionOf = (name: DimensionName): Dimension => dimensions.find(e
 
 /**
  * A filter as the text of a query parameter, in the API and in the dashboard's address bar: values separated by commas,
- * with `!` in front of the list to exclude them. A backslash takes the next character as it is. Percent-encoding cannot
- * tell the two kinds of commas apart: most clients encode all of them.
+ * with `!` in front of the list to exclude them. A backslash escapes the next character. Percent-encoding cannot
+ * distinguish commas in values, because most clients encode all of them.
  */
 export function filterIn(list: string): { readonly values: string[]; readonly isExcluded: boolean } {
   const isExcluded = list.startsWith('!');
@@ -280,7 +280,7 @@ export function filterIn(list: string): { readonly values: string[]; readonly is
   return { values: [...new Set(values)], isExcluded };
 }
 
-/** The values that the clicks of a batch have: for each entry of the list that the dimension's column points into. */
+/** The dimension's value for each entry of the list that its column points into. */
 export function valuesOf(batch: ClickBatch, { of, value }: Dimension): string[] {
   return listIn(batch, of).map(value as (entry: unknown) => string);
 }

@@ -1,7 +1,7 @@
 /**
- * Frames of the version before, which logs hold for as long as single clicks are kept. The payload is one zstd stream: the
- * length of the head, the head as JSON with all lists, and the columns as they lie in memory, little-endian. Visits were
- * not recorded then, nor regions.
+ * Frames of an earlier version, which logs contain for as long as single clicks are kept. The payload is one zstd
+ * stream: the length of the head, the head as JSON with all lists, and the columns as they are in memory,
+ * little-endian. Visit traits and regions were not recorded then.
  */
 import { type ClickBatch, noVisitTraits, type Place } from './click.ts';
 

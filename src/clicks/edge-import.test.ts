@@ -22,7 +22,7 @@ interface Stored {
 }
 
 describe('the import of an edge’s log', () => {
-  /** What each log has in the stream, by the name that it was given. */
+  /** The clicks of each log in the stream, by producer. */
   let stream: Map<string, Stored[]>;
   let passed: string[];
   let closed: number;
@@ -66,7 +66,7 @@ describe('the import of an edge’s log', () => {
     });
   const all = (): Stored[] => [...stream.values()].flat();
 
-  test('brings every click of the log, with its visitor, and counts what else is in it', async () => {
+  test('imports every click of the log with its visitor, and counts the other lines', async () => {
     const log = [
       line({ code: 'one', address: '192.0.2.1', agent: 'A', referrer: 'https://example.com/' }),
       line({ code: 'two', cache: 'MISS' }),
@@ -90,7 +90,7 @@ describe('the import of an edge’s log', () => {
     expect(closed).toBe(1);
   });
 
-  test('brings the query that a link was followed with', async () => {
+  test('imports the query with which a link was followed', async () => {
     await importOf([line({ code: 'one?utm_source=a&qr' }), line({ code: 'one' }), line({ code: 'one?x=1' })]);
     expect(all().map(({ code, query }) => [code, query])).toEqual([
       ['one', 'utm_source=a&qr'],
@@ -99,7 +99,7 @@ describe('the import of an edge’s log', () => {
     ]);
   });
 
-  test('again brings nothing, and of a log that has grown only what is new', async () => {
+  test('imports nothing twice, and of a log that has grown only the new clicks', async () => {
     const begun = logOf(3);
     await importOf([begun]);
     expect(await importOf([begun])).toMatchObject({ imported: 0, known: 3 });
@@ -109,7 +109,7 @@ describe('the import of an edge’s log', () => {
     expect(stream.size).toBe(1);
   });
 
-  test('leaves half a line at the end to the next time', async () => {
+  test('leaves half a line at the end for the next import', async () => {
     const whole = logOf(2);
     expect(await importOf([whole.slice(0, -5)])).toMatchObject({ imported: 1, unreadable: 0 });
     expect(await importOf([whole])).toMatchObject({ imported: 1, known: 1 });
@@ -134,7 +134,7 @@ describe('the import of an edge’s log', () => {
     );
   });
 
-  test('a line without end costs no memory and hides nothing that follows', async () => {
+  test('an endless line costs no memory and hides nothing after it', async () => {
     const piece = 'x'.repeat(100_000);
     const report = await importOf([line({}), piece, piece, `${piece}\n`, line({ id: 'last' })]);
     expect(report).toMatchObject({ imported: 2, unreadable: 1 });
@@ -297,7 +297,7 @@ describe('a line of an edge’s log', () => {
     expect(visitIn({ agent: 'ends in \\' }).agent).toBe('ends in \\');
   });
 
-  test('no line at all stops the reader, and what a line is never changes', () => {
+  test('no line stops the reader, and the kind of a line never changes', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.array(fc.string(), { minLength: 9, maxLength: 9 })), given => {
         const line = typeof given === 'string' ? given : given.join('\t');

@@ -1,7 +1,8 @@
 /**
- * Counts what an edge cache answered by itself, from its log. A click is numbered by its place among the clicks of the
- * log, and the log is known by its first line: so a log that is read again, has grown, was renamed, or comes from another
- * machine gives each click the name and number it had before, and the counters take every number once.
+ * Counts the clicks that an edge cache answered by itself, from its log. A click is numbered by its place among the
+ * clicks of the log, and the log is identified by its first line. So a log that is read again, has grown, was renamed,
+ * or comes from another machine gives each click the same producer and number as before, and every number is counted
+ * once.
  *
  * Only whole lines count: the end of a log may be half a line that is still being written.
  */
@@ -21,9 +22,9 @@ import { visitFlag } from './steps/visit.ts';
 export interface EdgeImportOptions {
   /** The bytes of the log, in order. */
   readonly log: AsyncIterable<Uint8Array>;
-  /** Opens where the clicks of this log go. */
+  /** Opens the sink for the clicks of this log. */
   readonly open: (producer: string) => ImportSink | Promise<ImportSink>;
-  /** Whose links they are; deleted links are left out. */
+  /** The links of these codes with their owners; deleted links are left out. */
   readonly linksOf: (codes: readonly string[]) => Promise<ReadonlyMap<string, DescribedLink>>;
   readonly enrich: (raw: RawBatch) => ClickBatch;
   readonly clock: Clock;
@@ -32,9 +33,9 @@ export interface EdgeImportOptions {
 export interface ImportSink {
   /** Clicks of this log, from its beginning, that are in the stream already. */
   readonly stored: number;
-  /** One of those; where partitions are numbered apart its place has to be counted. */
+  /** Skips one of those; if partitions are numbered separately, it still takes a number of its partition. */
   pass(code: string): void;
-  /** Resolves when the batch is in the stream and that is remembered. */
+  /** Resolves when the batch is in the stream and its position is recorded. */
   append(batch: ClickBatch): Promise<void>;
   close(): Promise<void>;
 }
@@ -52,7 +53,7 @@ export interface EdgeImportReport {
 
 const batchMax = 8_192;
 const readBytes = 1024 * 1024;
-/** Every click of a batch may have its own, and there is the empty one. */
+/** Each click of a batch may have a different string, and there is the empty one. */
 const stringsMax = batchMax + 1;
 const lineBytesMax = 32_768;
 const agentCharsMax = 512;
@@ -88,11 +89,11 @@ export async function importEdgeLog(options: EdgeImportOptions): Promise<EdgeImp
   }
 }
 
-/** The same for a log wherever it lies and however it is called. */
+/** The same for a log whatever its path and name. */
 const producerOf = (firstLine: string): string =>
   `edge-${createHash('sha256').update(firstLine).digest('hex').slice(0, 20)}`;
 
-/** Of a line that is too long to be one of ours the beginning is enough, and is the same however the bytes arrive. */
+/** A line that is too long to be valid is truncated, at the same byte however the bytes arrive. */
 async function* wholeLines(log: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let begun = Buffer.alloc(0);
   const beginningOf = (rest: Buffer): Buffer<ArrayBuffer> =>
@@ -109,7 +110,7 @@ async function* wholeLines(log: AsyncIterable<Uint8Array>): AsyncGenerator<strin
   }
 }
 
-/** Each batch describes its visitors and links in full, so that it can be built without the batches before it. */
+/** Each batch describes its visitors and links in full, so that it does not depend on the batches before it. */
 function rawBatchOf(
   visits: readonly EdgeVisit[],
   links: ReadonlyMap<string, DescribedLink>,
@@ -142,7 +143,7 @@ function rawBatchOf(
   );
   return {
     firstSequence,
-    // An edge whose clock is ahead must not count clicks of the future.
+    // An edge whose clock is ahead must not add clicks in the future.
     at: Float64Array.from(visits, ({ at }) => Math.min(at, now)),
     flags: Uint8Array.from(visits, ({ isHead }) => (isHead ? visitFlag.head : 0)),
     link,
@@ -177,7 +178,7 @@ function rawBatchOf(
  * `-` is an empty field; `\xNN`, `\t`, `\"` and the like are escapes, as nginx and Varnish write them.
  *
  * Invariant: the kind of a line depends on the line alone. Clicks of a log are numbered by counting its lines, and a
- * log that is read again must give every click its old number.
+ * log that is read again must give every click the same number.
  */
 export interface EdgeVisit {
   readonly at: number;
@@ -191,8 +192,8 @@ export interface EdgeVisit {
 }
 
 /**
- * A click that only the edge saw; `seen` when Terse answered it and has counted it; `other` when it is not a followed
- * link; `unreadable` when it is no line of this format.
+ * `click`: only the edge saw it. `seen`: Terse answered it and has counted it. `other`: it is not a followed link.
+ * `unreadable`: it is not a line of this format.
  */
 export type EdgeLine =
   | { readonly kind: 'click'; readonly visit: EdgeVisit }
@@ -220,7 +221,7 @@ export function parseEdgeLine(line: string): EdgeLine {
   return { kind: 'click', visit: { at, code, isHead, address, agent, referrer, query: queryIn(path) } };
 }
 
-/** Without the query; an escape in a path stands for a character that no code has, or is another spelling of one. */
+/** The code without the query. An escape is another spelling of a character, or one that no code has. */
 function codeIn(path: string): string | undefined {
   const [bare = ''] = path.split('?', 1);
   if (!bare.startsWith('/')) return undefined;
@@ -255,18 +256,18 @@ function textOf(field: string): string {
 export interface ImportTarget {
   readonly writer: LogWriter;
   readonly producer: string;
-  /** What is known of the log when its own clicks are no longer kept. */
+  /** How many clicks of the log are stored, recorded for when its clicks are no longer kept. */
   readonly stored: { read(): number | undefined; write(stored: number): void };
-  /** The newest number of this producer that is in the click log, where that is known. */
+  /** The newest number of this producer in the click log, if known. */
   readonly newestInLog?: number;
-  /** How many partitions are numbered apart, in a log that producers share. */
+  /** How many partitions are numbered separately, in a log that producers share. */
   readonly partitions?: number;
 }
 
 /**
- * Where the clicks of an edge's log go. Where partitions are numbered apart, a click's number follows from the clicks
- * before it, so those that an earlier run stored are counted again and not sent; a message that was sent twice, because a
- * crash came before that was recorded, is counted once by its numbers.
+ * Opens the sink for the clicks of an edge's log. If partitions are numbered separately, a click's number depends on
+ * the clicks before it, so those that an earlier run stored are numbered again but not sent. A message that was sent
+ * twice, because of a crash before that was recorded, is counted once by its numbers.
  */
 export function openImport({
   writer,
@@ -290,7 +291,9 @@ export function openImport({
   };
 }
 
-/** What is in the log counts, also when a crash came before it was recorded: nothing may be in it twice. */
+/**
+ * The newest number in the log itself: a crash may have come before it was recorded, and nothing may be stored twice.
+ */
 export async function newestIn(log: ClickLog, producer: string): Promise<number> {
   let newest = 0;
   for (const partition of await log.partitions()) {

@@ -29,7 +29,7 @@ function newLinks(...links: DescribedLink[]): NewLinks {
   return list.take();
 }
 
-/** The numbers of its owners and labels go on from batch to batch. */
+/** The numbers of owners and labels continue from batch to batch. */
 const noNewLinks: NewLinks = { ...newLinks(), newOwners: [], newLabels: [] };
 
 const raw = (overrides: Partial<RawBatch>): RawBatch => ({
@@ -78,7 +78,7 @@ describe('enriching a batch', () => {
     expect(clicks[1]?.ownerId).toBeNull();
   });
 
-  test('no address is in what comes out', () => {
+  test('enriched clicks contain no address', () => {
     const batch = start().enrich(raw({}));
     expect(
       JSON.stringify(batch, (_, value) => (ArrayBuffer.isView(value) ? [...(value as Uint8Array)] : value)),
@@ -98,7 +98,7 @@ describe('enriching a batch', () => {
     expect(tomorrow?.visitor).not.toBe(first!.visitor);
   });
 
-  test('what repeats stands once: three addresses in two places make two places', () => {
+  test('repeated values are listed once: three addresses in two places make two places', () => {
     const batch = start().enrich(raw({}));
     expect([batch.links.length, batch.agents.length, batch.referrers.length, batch.places.length]).toEqual([
       2, 2, 2, 2,
@@ -136,7 +136,7 @@ describe('enriching a batch', () => {
     expect(clicksOf(again).map(({ kind }) => kind)).toEqual(['bot', 'bot', 'human']);
   });
 
-  test('one who clicks before and after midnight is another visitor on each side, also within a batch', () => {
+  test('someone who clicks before and after midnight is two visitors, also within a batch', () => {
     const midnight = Date.UTC(2026, 5, 2);
     const times = new Float64Array([midnight - 1, midnight, midnight - 1]);
     const visits = clicksOf(start().enrich(raw({ at: times, visitor: new Uint32Array(3) })));
@@ -203,19 +203,19 @@ describe('enriching a batch', () => {
     expect(plain.map(({ visit }) => visit.utmSource)).toEqual(['', '', '', 'd', '', 'd']);
   });
 
-  test('visits that say the same stand once, whatever else is in their queries', () => {
+  test('visits with the same traits are listed once, whatever else is in their queries', () => {
     const newQueries = ['', 'utm_source=a&fbclid=1', 'x=1&utm_source=a', 'utm_source=%61'];
     const batch = start().enrich(raw({ newQueries, query: Uint32Array.of(1, 2, 3) }));
     expect(batch.visits).toEqual([{ ...noVisitTraits, utmSource: 'a' }]);
   });
 
-  test('visits are not mixed up when there were so many different ones that they are forgotten', () => {
+  test('visits are not mixed up when there are so many that they are forgotten', () => {
     const enricher = start();
     enricher.enrich(raw({}));
     let queries = 1;
     for (let round = 0; round < 30; round += 1) {
       const newQueries = Array.from({ length: 1_000 }, (_, index) => `utm_source=${queries + index}`);
-      // The first of all comes again in every batch, whether it is still remembered or not.
+      // The very first visit repeats in every batch, whether it is still remembered or not.
       const query = Uint32Array.from(newQueries, (_, index) => (index === 7 ? 1 : queries + index));
       const batch = enricher.enrich({
         ...raw({ forgetStrings: false, newAgents: [], newReferrers: [], newLanguages: [] }),
@@ -234,7 +234,7 @@ describe('enriching a batch', () => {
     }
   });
 
-  test('what was given is left as it was', () => {
+  test('the input is not changed', () => {
     const given = raw({ link: new Uint32Array([1, 0, 1]), referrer: new Uint32Array([1, 0, 1]) });
     start().enrich(given);
     expect([[...given.link], [...given.referrer]]).toEqual([

@@ -1,9 +1,8 @@
 /**
- * From what the redirect noted to what is kept, a batch at a time: an ordered list of named steps, each filling
- * its column. What repeats is worked out once per string and not once per click. The addresses go in and do not
- * come out.
+ * Turns raw clicks into enriched ones, a batch at a time: an ordered list of named steps, each of which fills its
+ * column. Repeated strings are analysed once, not once per click. Addresses go in and do not come out.
  *
- * Each step is timed over the whole batch, which costs two looks at the clock per thousand clicks.
+ * Each step is timed over the whole batch, which costs two reads of the clock per thousand clicks.
  */
 import type { Clock } from '../base/clock.ts';
 import {
@@ -55,16 +54,16 @@ export interface BatchEnricher {
   steps(): StepReport[];
 }
 
-/** Different visits that are remembered; of everything else the recorder bounds how much there is. */
+/** How many different visits are remembered; the recorder bounds the number of everything else. */
 const visitsMax = 10_000;
 const dayMs = 86_400_000;
 /** There are fewer languages and queries than this, and few enough labels that three numbers fit into one. */
 const numbersMax = 2 ** 17;
 
-/** A visitor as the numbering knows it; what follows from the address is worked out once. */
+/** A visitor of the current numbering; everything that follows from the address is computed once. */
 interface KnownVisitor {
   readonly address: string;
-  /** Numbers of what is known. */
+  /** Numbers in the lists of `Known`. */
   readonly agent: number;
   readonly place: number;
   readonly language: number;
@@ -75,7 +74,7 @@ interface KnownVisitor {
   hashLow: number;
 }
 
-/** What the links of a numbering share. */
+/** Labels that links of a numbering share. */
 interface KnownLabels {
   readonly tags: readonly string[];
   readonly destination: QueryTraits;
@@ -83,15 +82,15 @@ interface KnownLabels {
 
 const noLabels: KnownLabels = { tags: [], destination: noQueryTraits };
 
-/** What the numbers of raw batches stand for, until the numbering restarts. */
+/** The meaning of the numbers in raw batches, until the numbering restarts. */
 class Known {
   readonly links: LinkEntry[] = [];
-  /** Of each link, the number of its labels. */
+  /** The number of each link's labels. */
   readonly linkLabels: number[] = [];
   readonly owners: (string | null)[] = [];
   readonly labels: KnownLabels[] = [];
   readonly agents: AgentTraits[] = [];
-  /** Of each agent, the number of its kind. */
+  /** The number of each agent's kind. */
   readonly agentKinds: number[] = [];
   readonly referrers: ReferrerTraits[] = [];
   readonly languages: string[] = [];
@@ -99,10 +98,10 @@ class Known {
   readonly visitors: KnownVisitor[] = [];
 }
 
-/** What a batch looks like while the steps fill it. */
+/** A batch while the steps fill it. */
 interface Draft {
   readonly raw: RawBatch;
-  /** Numbers of what is known; the last step makes positions in the batch's own lists of them. */
+  /** Numbers in the lists of `Known`; the last step turns them into positions in the batch's own lists. */
   readonly link: Uint32Array;
   readonly agent: Uint32Array;
   readonly referrer: Uint32Array;
@@ -165,7 +164,7 @@ export function createBatchEnricher(options: BatchEnricherOptions): BatchEnriche
     return added;
   }
 
-  /** In the order in which they run; a later step may use what an earlier one has found. */
+  /** In the order in which they run; a step may use the results of earlier ones. */
   const steps: Record<string, (draft: Draft) => void> = {
     strings({ raw }) {
       if (raw.forgetStrings) forget();
@@ -300,7 +299,7 @@ function batchOf({ raw, lists, ...columns }: Draft): ClickBatch {
   return { firstSequence: raw.firstSequence, at: raw.at, ...columns, ...lists };
 }
 
-/** Values that are numbered in order of first sight, each once. */
+/** Numbers distinct values in the order in which they are first seen. */
 class Catalog<Value> {
   readonly #numbers = new Map<string, number>();
   values: Value[] = [];
@@ -321,8 +320,8 @@ class Catalog<Value> {
 }
 
 /**
- * Makes the lists of a batch, which have only what its clicks point to. What was met in which call is kept between
- * calls, because clearing it would take longer than a small batch itself.
+ * Makes the lists of a batch, which have only the entries that its clicks point to. The marks of entries are kept
+ * between calls, because clearing them would take longer than a small batch itself.
  */
 class ListMaker {
   #call = 0;

@@ -48,7 +48,7 @@ test('a line of JSON has the same fields', () => {
   expect(JSON.parse(line)).toMatchObject({ region: 'Bavaria', utmCampaign: 'spring, early', via: 'qr' });
 });
 
-test('an export says from when on the log has the clicks, if any before are counted', async () => {
+test('an export says since when the log has the clicks, if earlier ones are counted', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'terse-clicks-'));
   const clock = new ManualClock(samplesStart);
   const warehouse = openSqliteWarehouse(':memory:');
@@ -67,7 +67,7 @@ test('an export says from when on the log has the clicks, if any before are coun
   const kept = Date.parse(second!);
   expect(await coverage()).toBe(kept);
   expect([await coverage({ from: kept }), await coverage({ code: 'other' })]).toEqual([0, 0]);
-  // The only click of the first day came in its middle, to the millisecond.
+  // The only click of the first day is exactly in its middle.
   for (const offMs of [1, 59_000, 10 * 60_000])
     expect([
       await coverage({ from: samplesStart + offMs }),
@@ -75,7 +75,7 @@ test('an export says from when on the log has the clicks, if any before are coun
       await coverage({ to: samplesStart + offMs }),
       await coverage({ to: samplesStart + 1 - offMs, from: samplesStart - 30 * 60_000 }),
     ]).toEqual([0, kept, samplesStart + offMs, 0]);
-  // Once there are only quarter hours, one that the range has a part of may have what is missing.
+  // Once only quarter hours are kept, one that the range covers partly may contain missing clicks.
   const plan = { now: clock.now() + 2 * 24 * 60 * 60_000, minutesFrom: kept, rowsMax: 1_000 };
   while ((await warehouse.maintain({ ...plan, singlesFrom: kept })) > 0);
   expect([

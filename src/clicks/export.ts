@@ -1,6 +1,6 @@
 /**
- * Single clicks of one link, as lines of text, a piece at a time: a client that downloads a year of clicks, or stops
- * reading halfway, costs no more than one piece of memory. Clicks that look alike take next to nothing in a log, so a
+ * Exports single clicks of one link as lines of text, a piece at a time: a client that downloads a year of clicks, or
+ * stops reading halfway, costs no more memory than one piece. Similar clicks take very little space in a log, so a
  * piece may end within one batch.
  */
 import { type ClickBatch, clickAt, clickCount } from './click.ts';
@@ -10,10 +10,10 @@ import { clockSlackMs, keptFrom } from './replay.ts';
 import type { ExportCursor, ExportFilter, ExportPart } from './stats.ts';
 import { type Filter, grainMs, type Scope, type TimeRange, type Warehouse } from './warehouse.ts';
 
-/** Read of the log at once, where clicks are packed to a tenth or less. */
+/** Small, because clicks in the log are compressed to a tenth or less. */
 const readBounds = { bytesMax: 64 * 1024, waitMaxMs: 0 };
 const pieceChars = 256 * 1024;
-/** What is stored later than this after it happened was spilled. */
+/** Clicks that are stored this long after they happened were spilled. */
 const lateMs = 24 * 60 * 60_000;
 
 export async function exportPart(
@@ -36,7 +36,7 @@ export async function exportPart(
   if (piece === undefined) throw new LogUnavailable(`${partition} cannot be read at ${position}`);
   const from = Math.max(filter.from, forgottenBefore);
   for (const { batch, offset, storedAt } of piece.items) {
-    // Spilled clicks come first in what is stored late, so the rest is read only as long as there are any.
+    // Among clicks that are stored late, spilled ones come first: once they end, the rest need not be read.
     if (storedAt >= filter.to + lateMs && batch.at[0]! >= filter.to)
       return { text, next: following(partitions, partition) };
     const wanted = batch.links.map(({ code }) => code === filter.code);
@@ -57,7 +57,7 @@ export async function exportPart(
 
 /** The latest time that a date can have; a quarter hour begins at it. */
 const endOfTime = 8.64e15;
-/** From when on the log has the clicks of a range; 0 if nothing was counted of the range before what the log has. */
+/** Since when the log has the clicks of a range; 0 if no earlier clicks of the range were counted. */
 export async function exportCoverage(
   log: Pick<ClickLog, 'partitionsOf' | 'retention'>,
   warehouse: Pick<Warehouse, 'answer' | 'recent'>,
@@ -73,7 +73,7 @@ export async function exportCoverage(
 const quarterBefore = (at: number): number => Math.floor(at / grainMs.quarter) * grainMs.quarter;
 const quarterFrom = (at: number): number => quarterBefore(at + grainMs.quarter - 1);
 
-/** Whole quarter hours are counted; of a part of one the clicks are looked at, or all of it where there are none. */
+/** Whole quarter hours have counts; for a part of one, single clicks are read, or its whole count if none are kept. */
 async function hasClicks(
   warehouse: Pick<Warehouse, 'answer' | 'recent'>,
   scopes: readonly Scope[],
@@ -119,7 +119,7 @@ function passingIn(batch: ClickBatch, filters: readonly Filter[]): (index: numbe
   return index => columns.every(({ entries, isPassing }) => isPassing[entries[index]!]);
 }
 
-/** Where to continue after a partition: at the start of the next, which is read from where its time begins. */
+/** The cursor after a partition: the next one, read from where the range begins. */
 function following(partitions: readonly string[], partition: string): ExportCursor | undefined {
   const next = partitions[partitions.indexOf(partition) + 1];
   return next === undefined ? undefined : { partition: next, position: 0, clicks: 0 };
@@ -147,12 +147,12 @@ const columns = [...new Set([...firstColumns, ...exported.map(({ name }) => name
 /** By column. */
 export type ExportFields = Readonly<Record<string, string>>;
 
-/** Where ClickHouse keeps dimensions that exports have, by their columns there. */
+/** The exported dimensions as columns of ClickHouse. */
 export const exportedColumns = exported.map(({ name, column }) => `${column} AS ${name}`);
 
 type Format = ExportFilter['format'];
 
-/** What stands before the first line. */
+/** The text before the first line. */
 export function exportHead(format: Format): string {
   return format === 'csv' ? `${columns.join(',')}\r\n` : '';
 }

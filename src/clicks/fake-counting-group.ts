@@ -10,7 +10,7 @@ import { type CountingGroup, type CountingTerm, NotOurTurn, type Plan } from './
 import { type ClickLog, type LogItem, pairName } from './log.ts';
 
 export interface FakeMember extends CountingGroup {
-  /** The group removes the member, dead or not, and the member does not know it yet. */
+  /** Removes the member from the group, dead or not; the member does not know it yet. */
   expel(): void;
 }
 
@@ -20,7 +20,7 @@ export class FakeCountedLog implements Pick<ClickLog, 'read'> {
   readonly #members = new Set<object>();
   #generation = 0;
   appended = 0;
-  /** Messages that one read gives at most of each partition. */
+  /** How many messages of each partition one read returns at most. */
   messagesPerTake = 3;
 
   constructor(partitions: number) {
@@ -57,7 +57,7 @@ export class FakeCountedLog implements Pick<ClickLog, 'read'> {
     );
   }
 
-  /** A member. It has nothing until it asks. */
+  /** A new member. It has no partitions until it asks for its term. */
   join(): FakeMember {
     const member = {};
     let term: { readonly generation: number; readonly counting: CountingTerm } | undefined;

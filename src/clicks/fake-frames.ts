@@ -1,10 +1,10 @@
-/** Frames taken apart and put together again, so that tests can make such as no encoder would. */
+/** Takes frames apart and puts them together again, so that tests can forge frames that no encoder writes. */
 import { frameHeaderBytes } from './frame.ts';
 
 export interface FramePayload {
-  // biome-ignore lint/suspicious/noExplicitAny: what stands there is what tests change.
+  // biome-ignore lint/suspicious/noExplicitAny: tests change anything in it.
   readonly head: any;
-  /** The codes and columns, as they lie. */
+  /** The bytes of the codes and columns. */
   readonly columns: Buffer;
   /** The hashes, which are not packed. */
   readonly visitors: Buffer;
@@ -22,13 +22,13 @@ export function openedFrame(frame: Uint8Array): FramePayload {
   };
 }
 
-/** Everything in it and nothing packed, so that it can be changed byte by byte. */
+/** The whole payload uncompressed, so that it can be changed byte by byte. */
 export function payloadOf({ head, columns, visitors }: FramePayload): Buffer {
   const headBytes = Buffer.from(JSON.stringify(head));
   return Buffer.concat([word(visitors.length), visitors, word(headBytes.length), headBytes, columns]);
 }
 
-/** A frame with that payload, whatever it says. */
+/** A frame with any payload. */
 export function forgedFrame(given: FramePayload | Uint8Array): Buffer {
   const bytes = given instanceof Uint8Array ? Buffer.from(given) : payloadOf(given);
   const visitorsEnd = 4 + (bytes.length < 4 ? 0 : bytes.readUInt32LE(0));
@@ -36,7 +36,7 @@ export function forgedFrame(given: FramePayload | Uint8Array): Buffer {
   return framed(0x43_4c_4b_32, Buffer.concat([word(packed.length), packed, bytes.subarray(4, visitorsEnd)]));
 }
 
-/** A frame of the version before. */
+/** A frame of the earlier version. */
 export const forgedEarlierFrame = (content: Uint8Array): Buffer =>
   framed(0x43_4c_4b_31, Bun.zstdCompressSync(content));
 

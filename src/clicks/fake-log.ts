@@ -1,4 +1,4 @@
-/** A log in memory that can be read again, for tests of repairs; something may happen while it is read. */
+/** A log in memory that can be replayed, for tests of repairs; `onRead` can change something meanwhile. */
 
 import type { LogBatch, LogPiece, Retention } from './log.ts';
 import type { ReplayedLog } from './replay.ts';
@@ -25,7 +25,7 @@ export class FakeLog implements ReplayedLog {
     );
   }
 
-  /** One batch at a time; what is behind the last one has no messages. */
+  /** One batch at a time; there are no messages after the last one. */
   async read(offsets: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, LogPiece>> {
     await this.onRead();
     this.pieces += 1;

@@ -7,7 +7,7 @@ export interface VisitorHash {
   readonly low: number;
 }
 
-/** Calls back with the halves of so many hashes; unlike a list of them it costs no memory. */
+/** Calls `take` with the halves of `count` hashes; unlike a list this takes no memory. */
 export function eachHash(count: number, seed: number, take: (high: number, low: number) => void): void {
   const random = seededRandom(seed);
   for (let index = 0; index < count; index += 1) {
@@ -22,8 +22,8 @@ export function hashes(count: number, seed: number): VisitorHash[] {
 }
 
 /**
- * Hashes that are rare by nature: each has a run of zeros behind its register, of any length up to the end,
- * so that every rank and every depth comes up.
+ * Rare hashes: each has a run of zeros after its register, of any length up to the end, so that every rank and every
+ * depth occurs.
  */
 export function deepHashes(count: number, seed: number): VisitorHash[] {
   return hashes(count, seed).map(({ high, low }, index) => {

@@ -1,6 +1,6 @@
 /**
- * Clicks as a warehouse receives them, and the right answer to any question about them: every click is looked at by
- * itself, in the simplest way, and nothing is shared with the warehouses but the estimate of visitors.
+ * Clicks as a warehouse receives them, and the right answer to any question about them, computed in the simplest way
+ * from the single clicks. It shares nothing with the warehouses but the estimate of visitors.
  */
 import type { AskedWorld } from '../../test/kit/random-questions.ts';
 import type { Random } from '../base/random.ts';
@@ -53,15 +53,15 @@ export function partition(
 }
 
 const owners = ['acc_1', 'acc_2', null] as const;
-/** Of the links of `randomTraffic`. */
+/** The owner of a link of `randomTraffic`. */
 export const ownerOf = (code: string): string | null =>
   owners[Number(code.replaceAll(/\D/g, '')) % owners.length]!;
 
-/** `randomClicks` of links that each have one owner. */
+/** `randomClicks` whose links each have one owner. */
 export const randomTraffic = (random: Random, count: number, days?: number): SampleClick[] =>
   randomClicks(random, count, days).map(click => ({ ...click, ownerId: ownerOf(click.code!) }));
 
-/** What a question is about, beside what an engine says of itself. */
+/** The parts of an answer that do not depend on the engine. */
 export type TrueAnswer = Pick<Answer, 'counts' | 'series' | 'visitors' | 'breakdowns'>;
 
 export class Truth {
@@ -107,7 +107,7 @@ export class Truth {
     };
   }
 
-  /** Beside their order, which is that of time. */
+  /** In the order of time; the order of simultaneous clicks is not defined. */
   recent({ scopes, from, to, filters, skip, limit }: RecentQuestion): ShownClick[] {
     const isShown = (click: Click): boolean =>
       click.at >= Math.max(from, this.#forgotten.get(click.code) ?? 0) &&
@@ -143,7 +143,7 @@ export class Truth {
       .sort((a, b) => b.clicks - a.clicks || (a.code < b.code ? 1 : -1));
   }
 
-  /** What can be asked about these clicks, in the order in which it first came, and a few things that have none. */
+  /** The scopes and values to ask about, in the order in which they first occur, and a few without clicks. */
   world({ from, to } = sampledRange): AskedWorld {
     const clicks = this.#clicks;
     const distinct = (scopes: Scope[]): Scope[] => [
@@ -226,7 +226,7 @@ function valueIn(click: Click, dimension: DimensionName): string {
   }
 }
 
-/** People's clicks; of bots, all others. */
+/** Clicks of people; in the list of bots, all others. */
 function listOf(clicks: readonly Click[], { dimension, offset, limit, search }: Breakdown): BreakdownPage {
   const counted = clicks.filter(({ kind }) => (kind === 'human') !== (dimension === 'bot'));
   const values: ValueCount[] = [...Map.groupBy(counted, click => valueIn(click, dimension))]
@@ -237,7 +237,7 @@ function listOf(clicks: readonly Click[], { dimension, offset, limit, search }: 
 }
 
 export interface Mismatch {
-  /** As JSON, to be asked again. */
+  /** As JSON, so that it can be asked again. */
   readonly question: string;
   /** The first few. */
   readonly differences: readonly string[];
@@ -248,8 +248,8 @@ interface Oracle {
 }
 
 /**
- * What is wrong with an answer, if anything is. Where single clicks may be gone, a filtered one has to say from when on it
- * has them, and to be right about the time since; all others have to be right about everything.
+ * The differences of an answer from the truth, if any. If single clicks may have been removed, a filtered answer must
+ * say since when it has them, and be right about the time since; every other answer must be right completely.
  */
 export function mismatchOf(
   truth: Oracle,
@@ -291,14 +291,14 @@ function differencesIn(path: string, expected: unknown, received: unknown): stri
   );
 }
 
-/** The part of a question that is about the time since then; its series has the last buckets only. */
+/** The question limited to the time since then; its series has only the last buckets. */
 function since(question: Question, from: number): Question {
   const next = question.starts.findIndex(start => start > from);
   const starts = next === -1 ? question.starts.slice(-1) : question.starts.slice(Math.max(0, next - 1));
   return { ...question, from, starts: starts.map(start => Math.max(start, from)) };
 }
 
-/** Asks one question after the other; the answers that are wrong, the first few. */
+/** Asks one question after the other; returns the first few wrong answers. */
 export async function mismatches(
   warehouse: Pick<Warehouse, 'answer'>,
   truth: Oracle,
@@ -317,7 +317,7 @@ export async function mismatches(
 export const startsEvery = (lengthMs: number, { from, to }: { from: number; to: number }): number[] =>
   Array.from({ length: Math.ceil((to - from) / lengthMs) }, (_, index) => from + index * lengthMs);
 
-/** Every dimension, from the first value to the last. */
+/** Every dimension with all of its values. */
 export const allLists: readonly Breakdown[] = dimensionNames.map(dimension => ({
   dimension,
   offset: 0,
@@ -325,7 +325,7 @@ export const allLists: readonly Breakdown[] = dimensionNames.map(dimension => ({
   search: '',
 }));
 
-/** All that can be said about a scope with a few questions: by the day, the quarter hour and the minute, and filtered. */
+/** A few questions that cover a scope: by day, quarter hour and minute, and filtered. */
 export function questionsAbout(scope: Scope, { from, to }: { from: number; to: number }): Question[] {
   const scopes = [scope];
   const range = { from, to };
@@ -345,7 +345,7 @@ export function questionsAbout(scope: Scope, { from, to }: { from: number; to: n
   ];
 }
 
-/** A few days, which are those of `randomTraffic` unless other ones are given, with empty ones at their sides. */
+/** The days of `randomTraffic`, with empty time before and after. */
 export const sampledRange = { from: samplesStart - grainMs.day / 2, to: samplesStart + 5.5 * grainMs.day };
 export const sampledScopes: readonly Scope[] = [
   link('link0'),
@@ -359,9 +359,9 @@ export const sampledScopes: readonly Scope[] = [
 ];
 
 export const allQuestions = sampledScopes.flatMap(scope => questionsAbout(scope, sampledRange));
-/** Of every kind and scope. */
+/** Some questions of every kind and scope. */
 export const someQuestions = allQuestions.filter((_, index) => index % 3 === 0);
-/** One of each kind, which is enough to see whether a step changed anything. */
+/** One scope of each kind, which is enough to see whether a step changed anything. */
 const comparedScopes = sampledScopes.filter((_, index) => [0, 2, 5, 7].includes(index));
 
 /** Everything a warehouse says about some traffic, to compare with another warehouse or another moment. */
@@ -380,7 +380,7 @@ export async function everythingIn(
   );
 }
 
-/** Without what depends on how far a warehouse has got with what can wait. */
+/** An answer without the parts that depend on the progress of maintenance. */
 export const comparable = ({ counts, series, visitors, breakdowns }: Answer): TrueAnswer => ({
   counts,
   series,

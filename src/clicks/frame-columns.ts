@@ -1,11 +1,11 @@
 /**
- * Columns of a frame as few and small bytes. A column of numbers is as wide as its largest one needs; one of zeros has no
- * width at all. A column of positions says 0 where it points to the entry behind the furthest so far, and otherwise one
- * more than the position: lists are made in the order in which clicks need their entries, so that most are 0.
+ * Columns of a frame in few and small bytes. A column is as wide as its largest number needs; a column of zeros has
+ * width 0. In a column of positions, 0 means the entry after the highest so far, any other number is the position plus
+ * one: lists are made in the order in which clicks first need their entries, so that most numbers are 0.
  */
 
 const wideTimeBytes = 8;
-/** A column of zeros takes no bytes, so its length is bounded by itself. */
+/** A column of zeros takes no bytes, so the number of bytes does not bound its length. */
 export const columnLengthMax = 2_000_000;
 type Words = Uint8Array | Uint16Array | Uint32Array;
 
@@ -33,7 +33,7 @@ export class ColumnWriter {
     this.#addNarrow(column, largest);
   }
 
-  /** As differences to the one before, with even numbers for later ones; wide when these are too large for a word. */
+  /** Differences to the time before, zigzag-encoded: later ones are even. Wide if a difference does not fit a word. */
   addTimes(times: Float64Array): void {
     const column = new Float64Array(times.length);
     let largest = 0;
@@ -69,7 +69,7 @@ function narrowed(column: Words | Float64Array, width: number): Words {
   return width === 2 ? new Uint16Array(column) : new Uint32Array(column);
 }
 
-/** Reads columns in the order in which they were written. Throws for what no writer has written. */
+/** Reads columns in the order in which they were written. Throws for bytes that no writer produces. */
 export class ColumnReader {
   readonly #content: Buffer;
   readonly #widths: readonly number[];
@@ -115,7 +115,7 @@ export class ColumnReader {
     return times;
   }
 
-  /** Everything must have been read. */
+  /** Throws unless everything has been read. */
   end(): void {
     if (this.#position !== this.#content.length || this.#column !== this.#widths.length)
       throw new Error('a frame is not as long as it says');
@@ -135,7 +135,7 @@ export class ColumnReader {
     throw new Error('a frame has a column of an unknown width');
   }
 
-  /** A copy, because a column must begin where its numbers may. */
+  /** A copy, because a typed array must be aligned. */
   #take(bytes: number): ArrayBuffer {
     const end = this.#position + bytes;
     if (!(end <= this.#content.length)) throw new Error('a frame is not as long as it says');
@@ -146,7 +146,7 @@ export class ColumnReader {
   }
 }
 
-/** Values that repeat: each once, and where it stands. */
+/** Lists repeated values once, with a position for each click. */
 export class Positions<Value> {
   readonly values: Value[] = [];
   readonly positions: Uint32Array;
@@ -181,13 +181,13 @@ export interface DistinctPairs {
   readonly bytes: Uint8Array;
 }
 
-/** Pairs of words, each once. A table of twice as many places as clicks takes a tenth of the time of a `Map`. */
+/** The distinct pairs of words. A table of twice as many places as clicks takes a tenth of the time of a `Map`. */
 export function distinctPairs(high: Uint32Array, low: Uint32Array): DistinctPairs {
   const count = high.length;
   const positions = new Uint32Array(count);
   const words = new Uint32Array(2 * count);
   const size = 2 ** Math.ceil(Math.log2(2 * count + 2));
-  // One more than the position, so that zero says that a place is free.
+  // Stores the position plus one, so that zero means a free place.
   const table = new Uint32Array(size);
   let distinct = 0;
   for (let index = 0; index < count; index += 1) {
@@ -212,7 +212,7 @@ export function distinctPairs(high: Uint32Array, low: Uint32Array): DistinctPair
   return { count: distinct, positions, bytes: new Uint8Array(words.buffer, 0, 8 * distinct) };
 }
 
-/** Throws when there are not as many pairs as the positions need. */
+/** Throws when there are fewer pairs than the positions need. */
 export function pairsAt(
   bytes: Uint8Array,
   count: number,

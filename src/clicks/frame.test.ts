@@ -15,11 +15,11 @@ const batchAt = (...times: number[]): ClickBatch =>
   );
 const readBack = (batch: ClickBatch): ClickBatch =>
   decodeFrame(Buffer.from(encodeFrame('one', batch)), 0)!.batch;
-/** Of the columns of a frame. */
+/** The width of the column of times. */
 const widthOfTimes = (frame: Uint8Array): number => openedFrame(frame).head.widths[0];
 
 describe('a frame', () => {
-  test('gives back any times in any order, wherever they lie around the limits of a column', () => {
+  test('decodes to the same times in any order, also around the limits of a column', () => {
     const around = (limit: number) => fc.integer({ min: Math.max(0, limit - 3), max: limit + 3 });
     const offset = fc.oneof(
       around(0),
@@ -59,7 +59,7 @@ describe('a frame', () => {
     expect(decodeFrame(Buffer.from(frame), 0)!.batch).toEqual(batch);
   });
 
-  test('gives back everything that a batch may have', () => {
+  test('decodes to everything that a batch may have', () => {
     for (const count of [1, 300, 3_000]) {
       const batch = {
         ...sampleBatch(7, randomClicks(seededRandom(count), count)),
@@ -70,7 +70,7 @@ describe('a frame', () => {
     }
   });
 
-  test('gives back positions in any order, also in lists that no click needs', () => {
+  test('decodes to the same positions in any order, also with list entries that no click needs', () => {
     const clicks = fc.array(fc.tuple(fc.nat(300), fc.nat(3)), { minLength: 1, maxLength: 50 });
     const links = Array.from({ length: 301 }, (_, index) => ({
       code: `c${index}`,
@@ -122,7 +122,7 @@ describe('a frame', () => {
           visitor: index % visitors,
         })),
       );
-    // Of the code alone chance makes five.
+    // The random code alone takes five.
     expect(encodeFrame('one', thin(count)).length / count).toBeLessThan(14.5);
     expect(encodeFrame('one', thin(100)).length / count).toBeLessThan(7.5);
   });
@@ -179,7 +179,7 @@ describe('a frame', () => {
     expect(() => encodeFrame('one', { ...whole, ...changes })).toThrow(RangeError);
   });
 
-  test('has a bounded number of clicks, though those that look alike take no bytes', () => {
+  test('has a bounded number of clicks, although equal ones take no bytes', () => {
     const columns = [
       'kind',
       'signal',
@@ -221,7 +221,7 @@ const encoded = Buffer.from(encodeFrame('p/1', sound));
 const wide = Buffer.from(
   encodeFrame('p/1', { ...sound, at: Float64Array.of(samplesStart, samplesStart + 100 * dayMs) }),
 );
-/** Every kind of column has a width here: the second click points back to what the first one has. */
+/** Every kind of column has a width here: the second click points back to entries of the first. */
 const full = Buffer.from(
   encodeFrame('p/1', {
     ...sound,
@@ -231,7 +231,7 @@ const full = Buffer.from(
   }),
 );
 
-/** Like ours except for its head. */
+/** A valid frame with another head. */
 const withHead = (changes: object, frame = encoded): Buffer => {
   const opened = openedFrame(frame);
   return forgedFrame({ ...opened, head: { ...opened.head, ...changes } });
@@ -260,7 +260,7 @@ const doubleAt = (value: number) => (columns: Buffer) => {
 };
 
 describe('a frame from outside', () => {
-  test('is taken when it is one of ours', () => {
+  test('is accepted when it is valid', () => {
     for (const frame of [encoded, wide, full, withHead({})])
       expect(clickCount(validateFrame(frame)!.batch)).toBe(2);
     expect(validateFrame(wide)!.batch.at[1]).toBe(samplesStart + 100 * dayMs);
@@ -268,7 +268,7 @@ describe('a frame from outside', () => {
     expect(validateFrame(withColumns(byteAt(6, timesAt + 1), full))!.batch.at[1]).toBe(samplesStart + 3);
   });
 
-  test('of a later version is taken without what only that version knows', () => {
+  test('of a later version is accepted without what only that version knows', () => {
     const [language, via] = ['de', 'qr'];
     const visits = [[language, 'source', 'medium', 'campaign', 'term', 'content', via, 'new']];
     expect(validateFrame(withHead({ visits }))!.batch.visits).toEqual([
@@ -343,7 +343,7 @@ describe('a frame from outside', () => {
     expect(validateFrame(bytes)).toBeUndefined();
   });
 
-  test('is none when it decompresses to more than any batch of ours, though it is sound otherwise', () => {
+  test('is rejected when it decompresses to more than any batch has, even if it is valid otherwise', () => {
     const padded = (bytes: number): Buffer => {
       const text = Buffer.alloc(bytes, ' ');
       text.write(JSON.stringify(head));

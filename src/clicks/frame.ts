@@ -7,14 +7,14 @@
  *
  *   length of the packed part u32 · packed part (zstd) · visitors' hashes
  *
- * The packed part is a JSON head (the lists and the first number), the codes of the links, and the columns. Each column is
- * made of small numbers that compress well, and is as wide as the largest of them needs: times are differences to the
- * click before, and a position in a list is 0 where the list goes on, which it does at nearly every click of a batch that
- * is spread over many links. Hashes do not compress, so each stands once, as it is, behind the rest.
+ * The packed part is a JSON head (the lists and the first number), the codes of the links, and the columns. Each column
+ * has small numbers that compress well, and is as wide as the largest of them needs: times are differences to the click
+ * before, and a position in a list is 0 where the click is the first to need the next entry, as nearly every click of a
+ * batch of many links is. Hashes do not compress, so each distinct one is appended uncompressed.
  *
- * A reader that meets anything but a whole, intact frame stops there: that is where a crash cut the writer off.
+ * A reader stops at anything but a whole, intact frame: that is where a crash cut the writer off.
  *
- * Invariant: a frame is read back as it was given. What could not be is never written.
+ * Invariant: a frame decodes to exactly what was encoded. A batch for which this would not hold is never written.
  */
 import {
   type ClickBatch,
@@ -43,7 +43,7 @@ const magic = 0x43_4c_4b_32;
 const earlierMagic = 0x43_4c_4b_31;
 export const frameHeaderBytes = 12;
 const compressionLevel = 1;
-/** No batch of ours comes near it; a length beyond it is damage. */
+/** No batch comes near it; a greater length means damage. */
 const payloadBytesMax = 64 * 1024 * 1024;
 /** The same for the packed part once it is decompressed. */
 const contentBytesMax = 64 * 1024 * 1024;
@@ -53,15 +53,15 @@ interface FrameHead extends Pick<ClickBatch, 'firstSequence' | 'agents' | 'refer
   readonly count: number;
   readonly startAt: number;
   readonly givenBefore?: readonly number[];
-  /** How many there are, and bytes of their codes; or the links themselves, if their codes are none of ours. */
+  /** The number of links and the bytes of their codes; or the links themselves, if their codes cannot be packed. */
   readonly links: { readonly count: number; readonly codeBytes: number } | readonly LinkEntry[];
-  /** What links point to. */
+  /** The lists that links point to. */
   readonly owners: readonly (string | null)[];
   readonly tagSets: readonly (readonly string[])[];
-  /** The values of each, in the order of `visitTraitNames`, without empty ones at the end. */
+  /** The values of each visit in the order of `visitTraitNames`, without empty ones at the end. */
   readonly visits: readonly (readonly string[])[];
   readonly visitors: number;
-  /** Of each column, in order. */
+  /** The width of each column, in order. */
   readonly widths: readonly number[];
 }
 
@@ -153,7 +153,7 @@ export function producerFault(producer: unknown): string | undefined {
   return isName ? undefined : 'its producer has no proper name';
 }
 
-/** What keeps a batch from being written, read back and counted; undefined when nothing does. */
+/** Why a batch cannot be written, read back and counted; undefined if it can. */
 export function batchFault(batch: ClickBatch): string | undefined {
   const { firstSequence, at, kind, signal, visitorHigh, visitorLow, givenBefore = [] } = batch;
   const count = clickCount(batch);
@@ -174,7 +174,7 @@ export function batchFault(batch: ClickBatch): string | undefined {
   return hasTextsOnly(batch) ? undefined : 'a list has something else than texts';
 }
 
-/** Plain loops, here and below: they run for every click, and callbacks took three times as long. */
+/** Plain loops here and below, because they run for every click and callbacks take three times as long. */
 function areTimes(column: Float64Array): boolean {
   for (let index = 0; index < column.length; index += 1) {
     const time = column[index]!;
@@ -202,7 +202,7 @@ function hasTextsOnly({ links, agents, referrers, places, visits }: ClickBatch):
   );
 }
 
-/** Their order is that of frames: a new one comes last. */
+/** The order in frames: a new name comes last. */
 const visitTraitNames = Object.keys(noVisitTraits) as (keyof VisitTraits)[];
 
 function packVisit(visit: VisitTraits): string[] {
@@ -218,7 +218,7 @@ const unpackVisit = (values: readonly string[]): VisitTraits =>
 
 const isText = (value: unknown): value is string => typeof value === 'string';
 
-/** Length of the frame that starts at `offset`, by its header; undefined where none starts. */
+/** The length of the frame at `offset` according to its header; undefined if no frame starts there. */
 export function frameLength(bytes: Buffer, offset: number): number | undefined {
   if (bytes.length - offset < frameHeaderBytes) return undefined;
   const found = bytes.readUInt32LE(offset);
@@ -227,7 +227,7 @@ export function frameLength(bytes: Buffer, offset: number): number | undefined {
   return length > payloadBytesMax ? undefined : frameHeaderBytes + length;
 }
 
-/** The frame at `offset`; undefined where there is no whole and intact one. */
+/** The frame at `offset`; undefined if there is no whole and intact one. */
 export function decodeFrame(
   bytes: Buffer,
   offset: number,
@@ -308,7 +308,7 @@ function unpackLinks(head: FrameHead, bytes: Uint8Array, columns: ColumnReader):
   return links;
 }
 
-/** A later version may have more kinds and signals than this one: that is no reason to reject its clicks. */
+/** A later version may have more kinds and signals; its clicks are accepted with the nearest known ones. */
 function withKnownOnly(batch: ClickBatch): ClickBatch {
   replaceFrom(batch.kind, visitKinds.length, kindNumber('bot'));
   replaceFrom(batch.signal, clickSignals.length, 0);
@@ -326,8 +326,8 @@ const boundedDecompress = (payload: Buffer): Buffer =>
   process.getBuiltinModule('node:zlib').zstdDecompressSync(payload, { maxOutputLength: contentBytesMax });
 
 /**
- * A frame from a place that others may write to, too. What does not decode, is a decompression bomb, or decodes to
- * something that cannot be counted, is none: one such message must not stop everything behind it.
+ * Decodes a frame from a place that others may write to as well. Undefined if it does not decode, is a decompression
+ * bomb, or cannot be counted: such a message must not block everything behind it.
  */
 export function validateFrame(bytes: Buffer): Frame | undefined {
   try {

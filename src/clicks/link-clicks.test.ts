@@ -29,7 +29,7 @@ const tell = (question: number, ...counts: number[]): void =>
     counts.map(each => ({ clicks: each, bots: 9, suspicious: 0, lastClickAt: null })),
   );
 
-test('clicks are those of people, in the order of the links; only owner and code are handed on', async () => {
+test('returns the clicks of people in the order of the links; passes on only owner and code', async () => {
   const asked = clicksOf(owned('a', 'b').map(each => ({ ...each, title: 'A long one' })));
   tell(0, 3, 0);
   expect(await asked).toEqual([3, 0]);
@@ -38,7 +38,7 @@ test('clicks are those of people, in the order of the links; only owner and code
   expect(questions).toHaveLength(1);
 });
 
-test('many links are asked for in questions of a bounded size', async () => {
+test('asks about many links in questions of a bounded size', async () => {
   const asked = clicksOf(owned(...Array.from({ length: 2_500 }, (_, n) => `code${n}`)));
   expect(questions.map(question => question.links.length)).toEqual([1_000, 1_000, 500]);
   for (const [index, question] of questions.entries()) tell(index, ...question.links.map(() => index));
@@ -46,7 +46,7 @@ test('many links are asked for in questions of a bounded size', async () => {
   expect([counts[0], counts[1_999], counts[2_499]]).toEqual([0, 1, 2]);
 });
 
-test('a warehouse that fails leaves them unknown, and is asked again', async () => {
+test('a warehouse that fails leaves clicks unknown, and is asked again', async () => {
   const asked = clicksOf(owned('a', 'b'));
   questions[0]!.answer.reject(new Error('down'));
   expect(await asked).toEqual([null, null]);
@@ -55,7 +55,7 @@ test('a warehouse that fails leaves them unknown, and is asked again', async () 
   expect(await again).toEqual([7]);
 });
 
-test('nobody waits for a warehouse that hangs but the first, and that one for a bounded time', async () => {
+test('only the first caller waits for a warehouse that hangs, and for a bounded time', async () => {
   const first = clicksOf(owned('a'), 200);
   clock.advance(200);
   expect(await first).toEqual([null]);

@@ -52,7 +52,7 @@ describe('live feed', () => {
     expect(feed.pick(batch)).toBeUndefined();
   });
 
-  test('shows of a click what statistics list, and nothing of the visitor', () => {
+  test('shows the dimensions of a click, and nothing about the visitor', () => {
     const feed = startFeed();
     feed.watch(['abc']);
     const visit = { language: 'de', utmSource: 'newsletter', via: 'qr' };
@@ -85,7 +85,7 @@ describe('live feed', () => {
     expect(feed.pick(batch)!.clicks.map(({ code }) => code)).toEqual(['busy', 'quiet']);
   });
 
-  test('shows what others log from now on, once, and neither its own nor what was before', async () => {
+  test('shows clicks that others log from now on, once, but neither its own nor earlier ones', async () => {
     const feed = startFeed();
     (await append('other', 'a', 'a')).counted();
     feed.watch(['a']);
@@ -156,7 +156,7 @@ describe('live feed of partitions that producers share', () => {
     expect(await tailed()).toEqual([]);
   });
 
-  test('is what comes into the partition of a watched code from then on, and of no other', async () => {
+  test('has new clicks from the partition of a watched code, and of no other', async () => {
     expect(await tailed('one')).toEqual([]);
     for (const name of ends.keys()) ends.set(name, 110);
     expect(await tailed('one')).toEqual([['clicks/1', 100]]);
@@ -189,7 +189,7 @@ test('each watcher gets clicks of its own link, and the list of watched links fo
   expect(heard).toHaveLength(2);
 });
 
-test('there is an end to how many may watch', () => {
+test('the number of watchers is limited', () => {
   const watchList = new WatchList(() => {});
   const stops = Array.from({ length: watchersMax }, () => watchList.watch('a', () => {}));
   expect(watchList.isFull).toBe(true);

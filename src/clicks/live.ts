@@ -1,6 +1,6 @@
 /**
- * Clicks as they happen, for clients that watch a link. Own clicks are shown as they pass; those of other processes on
- * the same data folder are read from their logs as they grow. It costs nothing while there are no watchers.
+ * Clicks as they happen, for clients that watch a link. This process's own clicks are shown directly; those of other
+ * processes on the same data folder are read from their growing logs. It costs nothing while there are no watchers.
  */
 import { type ClickBatch, clickAt, clickCount } from './click.ts';
 import { clickValuesAt, type ShownClick } from './dimensions.ts';
@@ -8,7 +8,7 @@ import { type ClickLog, type LogPartition, producerOf, readBatches } from './log
 
 export interface LiveUpdate {
   readonly clicks: readonly ShownClick[];
-  /** Clicks per code, also of those beyond the first few that are shown one by one. */
+  /** Clicks per code, including those beyond the first few that are shown one by one. */
   readonly counts: Readonly<Record<string, number>>;
 }
 
@@ -21,9 +21,9 @@ export interface LiveFeedOptions {
 
 /** Single clicks of a link that are shown per batch; a viral link is shown by its count. */
 const shownPerLinkMax = 50;
-/** Of all links together, shared evenly: clicks on one's own link cannot hide what others watch. */
+/** The limit for all links together, shared evenly: one link's clicks cannot hide those of the others. */
 const shownMax = 500;
-/** Bytes read of each log per look; the rest is read at the next. */
+/** Bytes read of each log per call; the next call reads on. */
 const tailBytesMax = 1024 * 1024;
 
 export class LiveFeed {
@@ -41,7 +41,7 @@ export class LiveFeed {
     if (codes.length === 0) this.#shown = undefined;
   }
 
-  /** What watchers should see of a batch; undefined for nothing. */
+  /** The clicks of a batch that watchers should see; undefined for none. */
   pick(batch: ClickBatch): LiveUpdate | undefined {
     if (this.#watched.size === 0) return undefined;
     const watchedLinks = batch.links.map(({ code }) => this.#watched.has(code));
@@ -58,13 +58,13 @@ export class LiveFeed {
     return Object.keys(counts).length === 0 ? undefined : { clicks, counts };
   }
 
-  /** What other processes have logged since the last look. */
+  /** The clicks that other processes have logged since the last call. */
   async tail(): Promise<LiveUpdate[]> {
     if (this.#watched.size === 0) return [];
     const { log, producer: own, positions } = this.#options;
     const partitions = await log.partitionsOf([...this.#watched]);
     const before = this.#shown ?? (await positions());
-    // What a partition had before it was watched is not shown; the only producer of a new one has just begun.
+    // Clicks from before a partition was watched are not shown; a new one with a single producer has only new clicks.
     const startOf = ({ name, end, producer }: LogPartition): number =>
       before.get(name) ?? (producer === undefined ? end : 0);
     const shown = new Map(partitions.map(partition => [partition.name, startOf(partition)]));
@@ -87,7 +87,7 @@ function liveClickAt(batch: ClickBatch, index: number): ShownClick {
   return { code, at, kind, signal, ...clickValuesAt(batch, index) };
 }
 
-/** Who watches which link, and what each gets to see. */
+/** The watchers of each link; each gets only the clicks of its link. */
 export type Watcher = (update: LiveUpdate) => void;
 
 interface Watching {
@@ -113,12 +113,12 @@ export class WatchList {
     return [...this.#byCode.keys()];
   }
 
-  /** Whether there is no place for another watcher, for now or because all is coming to its end. */
+  /** Whether new watchers are rejected: because of the limit, or because the process is stopping. */
   get isFull(): boolean {
     return this.#isOver || this.#count >= watchersMax;
   }
 
-  /** Returns the function that ends it; `onEnd` is called when it is ended from elsewhere. */
+  /** Returns the function that ends the watch; `onEnd` is called when it ends otherwise. */
   watch(code: string, watcher: Watcher, onEnd: () => void = () => {}): () => void {
     const watchers = this.#byCode.get(code) ?? new Set();
     const entry: Watching = { watcher, onEnd };
@@ -140,7 +140,7 @@ export class WatchList {
     };
   }
 
-  /** Each watcher gets what concerns its link. */
+  /** Sends each watcher the clicks of its link. */
   publish({ clicks, counts }: LiveUpdate): void {
     const byCode = Map.groupBy(clicks, ({ code }) => code);
     for (const [code, count] of Object.entries(counts)) {

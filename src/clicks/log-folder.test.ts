@@ -29,14 +29,14 @@ describe('heads of producers', () => {
     expect(one.read()).toEqual({ sequence: 7, lastClickAt: 123, storedUntil: 0, aliveAt: clock.now() });
   });
 
-  test('until when clicks are stored only grows, also for a thread that begins again', () => {
+  test('the time up to which clicks are stored never decreases, also for a new thread', () => {
     open('one').stored(500);
     open('one').stored(400);
     expect(open('one').read().storedUntil).toBe(500);
     expect(readHeads(folder, clock)).toMatchObject([{ producer: 'one', storedUntil: 500 }]);
   });
 
-  test('the numbers of partitions are there for the next process that opens the page, and touch nothing else in it', () => {
+  test('the next process that opens the page finds the numbers of partitions, which overwrite nothing else', () => {
     const head = open('one');
     head.note(7, 123);
     head.numbers(500).fill(5);

@@ -1,7 +1,7 @@
 /**
- * How far each producer of a machine has numbered its clicks, in small files mapped into memory. Writing one is a store
- * to memory, yet it survives `kill -9`, because the page belongs to the kernel and not to the process. So after a crash
- * it is known exactly how many clicks were noted, and therefore how many were lost.
+ * The newest click number of each producer of a machine, in small files mapped into memory. Writing one is a store to
+ * memory, yet it survives `kill -9`, because the page belongs to the kernel and not to the process. So after a crash it
+ * is known exactly how many clicks were recorded, and therefore how many were lost.
  */
 
 import { join } from 'node:path';
@@ -11,9 +11,9 @@ import type { ProducerHead } from './log.ts';
 
 const fields = { sequence: 0, lastClickAt: 1, aliveAt: 2, storedUntil: 3 } as const;
 const fileBytes = 4096;
-/** Where the numbers begin that were given for each partition, where there are such. */
+/** Where the numbers of each partition begin, if partitions are numbered separately. */
 const numbersField = 8;
-/** A producer silent for this long is taken for dead; it beats several times a second. */
+/** A producer that is silent for this long is considered dead; a living one beats several times a second. */
 const aliveMs = 10_000;
 
 export const headsFolder = (folder: string): string => join(folder, 'heads');
@@ -42,7 +42,7 @@ export class ProducerHeadFile {
     this.#values[fields.aliveAt] = now;
   }
 
-  /** The stored time never decreases, also when a new thread knows less. */
+  /** The stored time never decreases, even if a new thread starts with an earlier one. */
   stored(until: number): void {
     this.#values[fields.storedUntil] = Math.max(until, this.#values[fields.storedUntil]!);
   }
@@ -52,7 +52,7 @@ export class ProducerHeadFile {
     return { sequence, lastClickAt, aliveAt, storedUntil };
   }
 
-  /** How many clicks were numbered for each of so many partitions; written where it stands. */
+  /** How many clicks were numbered for each partition; the caller updates the array in place. */
   numbers(partitions: number): Float64Array {
     if (partitions > this.#values.length - numbersField)
       throw new Error(`${partitions} partitions are too many`);
@@ -91,9 +91,9 @@ export function readHeads(folder: string, clock: Clock): ProducerHead[] {
 }
 
 /**
- * Which links' clicks were deleted, and up to when. The marks lie beside the log and not in the warehouse, because the
- * warehouse may be discarded and recounted, and what was deleted must stay deleted. One line per deletion, appended and
- * made durable before anything else happens.
+ * The links whose clicks were deleted, and up to which time. This is kept beside the log and not in the warehouse,
+ * because the warehouse may be discarded and recounted, and deleted clicks must stay deleted. One line per deletion,
+ * appended and synced before anything else happens.
  */
 const fileOf = (folder: string): string => join(folder, 'forgotten');
 
@@ -107,7 +107,7 @@ export function markForgotten(folder: string, code: string, at: number): void {
   }
 }
 
-/** The latest mark of each link. A line that a crash cut off does not parse and is skipped. */
+/** The latest deletion of each link. A line that a crash cut off does not parse and is skipped. */
 export function readForgotten(folder: string): Map<string, number> {
   const marks = new Map<string, number>();
   if (!files.existsSync(fileOf(folder))) return marks;

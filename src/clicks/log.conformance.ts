@@ -1,4 +1,4 @@
-/** What a click log promises, as tests. `open` gives another handle, as another process would have. */
+/** The contract of a click log, as tests. `open` returns another handle, as another process would have. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { type SampleClick, sampleBatch, samplesStart } from './batch-samples.ts';
 import { type ClickBatch, clickAt, clickCount } from './click.ts';
@@ -28,7 +28,7 @@ const bytesMax = 1024 * 1024;
 const clicksIn = (batch: ClickBatch) =>
   Array.from({ length: clickCount(batch) }, (_, index) => clickAt(batch, index));
 const clicksOf = (batches: readonly LogBatch[]) => batches.flatMap(({ batch }) => clicksIn(batch));
-/** Logs that number partitions apart give a click another number. */
+/** Logs that number partitions separately give a click another number. */
 const withoutNumber = ({ sequence: _, ...click }: ReturnType<typeof clickAt>) => click;
 const clicksAt = (...minutes: number[]): SampleClick[] =>
   minutes.map(minute => ({ at: samplesStart + minute * 60_000, visitor: minute }));
@@ -55,7 +55,7 @@ export function clickLogConformance(name: string, open: () => Promise<LogHarness
       handles.push(handle);
       return handle;
     }
-    /** The next batch of a producer, which numbers on from the last; `first` is for one that begins. */
+    /** The next batch of a producer, numbered after the last; `first` is set for a new producer. */
     const batchOf = (producer: string, clicks: readonly SampleClick[]): ClickBatch => {
       const batch = sampleBatch(first, clicks);
       first += clicks.length;
@@ -87,7 +87,7 @@ export function clickLogConformance(name: string, open: () => Promise<LogHarness
       expect(new Set(batches.map(({ producer }) => producerOf(producer)))).toEqual(new Set(['one']));
     });
 
-    test('links of any name are carried, each in the order its clicks came', async () => {
+    test('links of any name are kept, the clicks of each in order', async () => {
       const codes = ['ü-_', 'a', 'b', 'c', 'd', 'e'];
       for (const minute of [0, 1]) {
         const clicks = codes.map(code => ({ at: samplesStart + minute * 60_000, code }));
@@ -111,7 +111,7 @@ export function clickLogConformance(name: string, open: () => Promise<LogHarness
       }
     });
 
-    test('a small read still gives at least one batch', async () => {
+    test('a small read still returns at least one batch', async () => {
       const clicks = clicksAt(...Array.from({ length: 500 }, (_, n) => n));
       await one.writer.append(batchOf('one', clicks));
       expect(clicksOf(inOrder(await readAll(one.log, 1)))).toHaveLength(500);
@@ -126,7 +126,7 @@ export function clickLogConformance(name: string, open: () => Promise<LogHarness
       expect((await partitionsBehind(one.log, positions)).map(each => each.name)).toEqual([partition]);
     });
 
-    test('what a producer left behind is appended in its name by another, and comes after its own', async () => {
+    test('another producer can append clicks that a dead one left, in its name and after its own', async () => {
       const [dead, heir, nextHeir] = ['dead', 'zzz', 'aaa'].map(handleOf);
       await dead!.writer.append(batchOf('dead', clicksAt(0)));
       await heir!.writer.append(batchOf('dead', clicksAt(1)), 'dead');

@@ -11,7 +11,7 @@ import { refuseTruncated } from './replay.ts';
 const clock = { ...systemClock, after: (_delayMs: number, task: () => void) => systemClock.after(0, task) };
 const item = { offset: 3, storedAt: 0, producer: 'one', batch: emptyBatch };
 
-/** A partition that ends at 5 and gives nothing a number of times. */
+/** A partition that ends at 5, whose first reads return nothing. */
 function silent(times: number) {
   const log = {
     reads: 0,
@@ -24,18 +24,18 @@ function silent(times: number) {
 }
 const from = (offset: number) => ({ partition: 'clicks/0', offset, bytesMax: 1_000, clock });
 
-test('a partition that gives nothing before its end is asked again', async () => {
+test('a partition that returns nothing before its end is read again', async () => {
   expect((await readOn(silent(3), from(3))).items).toEqual([item]);
 });
 
-test('a partition that keeps giving nothing before its end fails, and at its end it is over', async () => {
+test('a partition that keeps returning nothing before its end fails, and at its end reading stops', async () => {
   await expect(readOn(silent(Number.POSITIVE_INFINITY), from(4))).rejects.toThrow(LogUnavailable);
   const atEnd = silent(0);
   expect((await readOn(atEnd, from(5))).to).toBe(5);
   expect(atEnd.reads).toBe(1);
 });
 
-/** Of a topic with two partitions. */
+/** A topic with two partitions. */
 const topicOf = (ends: readonly [number, number][]) =>
   createKafkaLog({
     reader: {
@@ -54,7 +54,7 @@ const bothEnds: [number, number][] = [
   [1, 0],
 ];
 
-test('partitions of a topic are those that have something, and all must answer', async () => {
+test('empty partitions of a topic are left out, and all must answer', async () => {
   expect(await topicOf(bothEnds).partitions()).toEqual([{ name: 'clicks/0', end: 5 }]);
   await expect(topicOf([[0, 5]]).partitions()).rejects.toThrow(KafkaUnavailable);
 });

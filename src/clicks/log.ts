@@ -1,57 +1,59 @@
 /**
  * The click log: the path of a click from the process that recorded it to the one that counts it. Appending is durable;
- * reading starts at any offset and can be repeated, so that the counter keeps its offsets beside its counts and neither
- * loses nor doubles anything. `log.conformance.ts` is the meaning of this port.
+ * reading starts at any offset and can be repeated, so the consumer can keep its offsets beside its counts and neither
+ * lose nor duplicate a click. `log.conformance.ts` defines the contract.
  *
- * A log has partitions. Within one, batches are in order. In the embedded log a partition is the file of one producer and
- * day, and an offset is a byte in it; in Kafka all producers share the partitions, and an offset is a message's.
+ * A log has partitions, each of which is ordered. In the embedded log a partition is the file of one producer and day,
+ * and an offset is a byte in it; in Kafka all producers share the partitions, and an offset is that of a message.
  */
 import { type Clock, sleep } from '../base/clock.ts';
 import { type ClickBatch, emptyBatch } from './click.ts';
 
-/** What a producer needs of a log. `Place` says where a batch lies, where the log knows it. */
+/** The part of a log that a producer needs. `Place` says where a batch was stored, if the log knows. */
 export interface LogWriter<Place = unknown> {
   /**
-   * Resolves when the batch would survive a power cut. When it throws, it is unknown how much of the batch was kept, and
-   * the batch is appended again. A batch that a dead producer left behind is appended in its name, and comes after all it
-   * appended itself.
+   * Resolves when the batch would survive a power cut. When it throws, it is unknown how much of the batch was stored,
+   * and the caller appends it again. A batch that a dead producer left behind is appended in its name, after all that
+   * it appended itself.
    */
   append(batch: ClickBatch, producer?: string): Promise<Place>;
   close(): Promise<void>;
 }
 
 export interface ClickLog {
-  /** Every partition that has anything; throws unless it is known of all of them. */
+  /** Every partition that is not empty; throws unless this is known for all of them. */
   partitions(): Promise<LogPartition[]>;
-  /** Those that may have clicks of these links. */
+  /** The partitions that may have clicks of these links. */
   partitionsOf(codes: readonly string[]): Promise<LogPartition[]>;
   /**
-   * What lies in partitions from offsets on, of each in order and at least one item if there is one; waits for a moment
-   * when there is nothing. A partition that cannot be read for now is left out.
+   * The contents of partitions from the offsets on, in order and at least one item if there is one; waits for a moment
+   * when there is none. A partition that cannot be read now is left out.
    */
   read(offsets: ReadonlyMap<string, number>, bounds: ReadBounds): Promise<ReadonlyMap<string, LogPiece>>;
-  /** Where each partition is read from for clicks of a time and later; partitions without such are left out. */
+  /**
+   * The offset of each partition from which it has clicks since this time; partitions without such clicks are left out.
+   */
   offsetsAt(time: number): Promise<ReadonlyMap<string, number>>;
-  /** Of the whole log, or of some partitions where they are kept separately. */
+  /** The retention of the whole log, or of some partitions if they are kept separately. */
   retention(partitions?: ReadonlySet<string>): Promise<Retention>;
   /** Whether a partition that was counted is one of this log. */
   isOwn(partition: string): boolean;
   close(): Promise<void>;
 }
 
-/** A log that is kept where it is written, with what its processes must not forget (log-folder.ts). */
+/** A log on this machine, with the state that its processes must not lose (log-folder.ts). */
 export interface LocalLog extends ClickLog, LogWriter<LogSpan> {
   /** Records permanently that a link's clicks before `at` are deleted. */
   markForgotten(code: string, at: number): Promise<void>;
   forgotten(): Promise<ReadonlyMap<string, number>>;
-  /** Producers and how far they have numbered their clicks. */
+  /** The producers with their newest click numbers. */
   producers(): Promise<ProducerHead[]>;
 }
 
 export interface LogPartition {
   readonly name: string;
   readonly end: number;
-  /** Its only writer, where there is just one. */
+  /** Its only producer, if there is just one. */
   readonly producer?: string;
 }
 
@@ -62,7 +64,7 @@ export interface ReadBounds {
 
 export interface LogPiece {
   readonly items: readonly LogItem[];
-  /** Up to where it was read. There may be less in between than there was: what is unreadable, or no longer kept. */
+  /** The offset after the read range. Unreadable or expired messages in between are missing. */
   readonly to: number;
   /** Where the partition ends at present. */
   readonly end: number;
@@ -78,9 +80,9 @@ export interface LogItem {
 }
 
 export interface Retention {
-  /** Everything that was written since then is still there; infinite when nothing is. */
+  /** Everything written since then is still there; infinite when the log is empty. */
   readonly keptSince: number;
-  /** When the first of what is there was written, at the latest; infinite when nothing is. */
+  /** The oldest message was written at this time or before; infinite when the log is empty. */
   readonly begunAt: number;
 }
 
@@ -100,9 +102,9 @@ export interface ProducerHead {
   /** Number of the newest click it recorded. */
   readonly sequence: number;
   readonly lastClickAt: number;
-  /** All its clicks before this time are in the log, or were given up. */
+  /** All its clicks before this time are in the log, or were dropped. */
   readonly storedUntil: number;
-  /** False once it has been silent for a while: what it has not delivered by now is lost. */
+  /** False once it has been silent for a while: clicks that it has not delivered are lost. */
   readonly alive: boolean;
 }
 
@@ -136,7 +138,7 @@ export async function readBatches(
   return batchesOf(partition, offset, piece.to, piece.items);
 }
 
-/** Tries again until the piece advances or the partition ends: for results that replace others. */
+/** Retries until the piece advances or the partition ends: for results that replace others. */
 export async function readOn(
   log: Pick<ClickLog, 'read'>,
   {
@@ -156,7 +158,7 @@ export async function readOn(
   }
 }
 
-/** Batches without gaps, as warehouses require: a missing offset belongs to a neighbour. */
+/** Batches whose offsets have no gaps, as warehouses require: a missing offset belongs to the batch beside it. */
 export function batchesOf(
   partition: string,
   from: number,
@@ -173,14 +175,14 @@ export function batchesOf(
   }));
 }
 
-/** What a producer that is not among these has left behind is stored and counted by other processes. */
+/** Clicks that any other producer left behind are stored and counted by other processes. */
 export async function livingProducers(log: Pick<LocalLog, 'producers'>): Promise<Set<string>> {
   return new Set((await log.producers()).filter(({ alive }) => alive).map(({ producer }) => producer));
 }
 
 /**
- * Where producers share partitions, a producer numbers its clicks separately for each of them, under a name for the
- * pair. So the numbers of a name have no gaps anywhere, and one number per name says what was counted.
+ * If producers share partitions, a producer numbers its clicks separately for each of them, under a name for the pair.
+ * So the numbers of a name have no gaps, and one number per name says what was counted.
  */
 export const pairName = (producer: string, partition: number): string => `${producer}/${partition}`;
 

@@ -1,4 +1,4 @@
-/** What maintenance promises: nothing that can be asked changes by it; part of `warehouse.conformance.ts`. */
+/** The contract of maintenance: it changes no answer; part of `warehouse.conformance.ts`. */
 import { expect, test } from 'bun:test';
 import { announcedRandom } from '../../test/kit/announced-random.ts';
 import { type QuestionBounds, RandomQuestions } from '../../test/kit/random-questions.ts';
@@ -26,12 +26,12 @@ const owner: Scope = { kind: 'owner', ownerId: 'acc_1' };
 /** When all days of the tests are over. */
 const afterwards = samplesStart + 30 * grainMs.day;
 const merging = { now: afterwards, singlesFrom: 0, minutesFrom: 0 };
-/** The end of all single clicks. */
+/** Ends all single clicks. */
 const ending = { now: afterwards, singlesFrom: to, minutesFrom: to };
 /** More steps than any of these tests needs. */
 const stepsMax = 5_000;
 
-/** Until nothing is left to do. */
+/** Maintains until nothing is left to do. */
 async function maintainAll(
   warehouse: Warehouse,
   plan: MaintenancePlan,
@@ -44,7 +44,7 @@ async function maintainAll(
 }
 
 export function maintenanceConformance(warehouse: () => Warehouse, isPlanned: boolean): void {
-  /** Of clicks and of questions. */
+  /** Sizes of batches and numbers of questions. */
   const [batchSize, fewer] = isPlanned ? [scaled(500, 110), scaled(6, 1)] : [110, 1];
   const asked = (count: number): number => Math.ceil(count / fewer);
   const expectTotals = async (truth: Truth): Promise<void> => {
@@ -133,7 +133,7 @@ export function maintenanceConformance(warehouse: () => Warehouse, isPlanned: bo
     const questions = new RandomQuestions(random, truth.world());
     const unfiltered = { grain: 'quarter', isFiltered: false } as const;
     for (let round = 0; round < 3; round += 1) {
-      // Of the same links and visitors, on the same days.
+      // Late clicks of the same links and visitors, on the same days.
       const late = randomTraffic(random, 300, 1);
       truth.add(late);
       await warehouse().apply(partition(`late${round}`, late, 120));
@@ -189,7 +189,7 @@ export function maintenanceConformance(warehouse: () => Warehouse, isPlanned: bo
     await warehouse().apply(partition('p', before, 4));
     await warehouse().forget('abc', forgottenAt);
     truth.forget('abc', forgottenAt);
-    // In the same quarter hour as what was forgotten, and some of them late.
+    // Clicks in the same quarter hour as the forgotten ones, some of them late.
     const after = minutes(2, 5, 6, 20);
     await warehouse().apply(partition('q', after, 4));
     truth.add(after);

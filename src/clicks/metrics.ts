@@ -44,11 +44,11 @@ export function clickHeaps({ latest: { thread, counting } }: Pick<Clicks, 'lates
   return { ...(thread && { clicks: thread.heapBytes }), ...(counting && { counting: counting.heapBytes }) };
 }
 
-/** A drift that was never measured is not 0: it has no line. */
+/** An unknown drift is not 0: the metric has no sample. */
 const ifKnown = (name: MetricName, value: number | undefined): Metric =>
   metric(name, value === undefined ? [] : [{ value }]);
 
-/** Of a stream that processes share and count together. */
+/** Metrics of a stream that processes share and count together. */
 function countingMetrics(counting: Clicks['latest']['counting']): Metric[] {
   if (counting === undefined) return [];
   const { partitions, behind, blocks, poisoned } = counting;

@@ -1,12 +1,12 @@
 /**
- * Links on their way to the click thread, each described once. As columns: an object for each link takes many times as
- * long to cross between threads as everything else of its click.
+ * Links for the click thread, each described once. They are sent as columns, because an object per link takes many
+ * times as long to cross between threads as the rest of its click.
  */
 import type { LinkEntry } from './click.ts';
 import type { PackedTexts } from './packed-texts.ts';
 import { boundedText } from './steps/bounded-text.ts';
 
-/** The longest query that is looked at. */
+/** The maximum length of a query that is kept. */
 export const queryLengthMax = 1_024;
 const [linksAtFirst, codeBytesAtFirst] = [1_024, 8_192];
 
@@ -16,9 +16,9 @@ export type DescribedLink = LinkEntry & { readonly longUrl?: string };
 export interface NewLinks {
   /** Codes are ASCII. */
   readonly codes: PackedTexts;
-  /** The number of each one's owner, and of its labels; 0 stands for none. */
+  /** The number of each link's owner, and of its labels; 0 for none. */
   readonly owners: Uint32Array;
-  /** Empty when none has any. */
+  /** Empty when no link has any. */
   readonly labels: Uint32Array;
   readonly newOwners: readonly string[];
   /** `LinkLabels` as JSON. */
@@ -33,7 +33,7 @@ export interface LinkLabels {
 
 /** Links that the click thread does not know yet. Filled on the redirect's thread, so it only copies bytes. */
 export class NewLinkList {
-  /** Not bounded by themselves: there are no more of them than links, and no click may lose its owner. */
+  /** Unbounded: there are no more of them than links, and no click may lose its owner. */
   readonly #owners = new Interner(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
   readonly #labels = new Interner(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
   #codes = new Uint8Array(codeBytesAtFirst);
@@ -83,7 +83,7 @@ export class NewLinkList {
     return this.#labels.numberOf(JSON.stringify(labels));
   }
 
-  /** Character by character, which for a few of them is faster than any encoder. */
+  /** Character by character, which is faster than an encoder for short codes. */
   #addCode(code: string): void {
     const from = this.#codeBytes;
     if (from + code.length > this.#codes.length)
@@ -112,19 +112,19 @@ function copied<Column extends Uint8Array | Uint32Array>(from: Column, to: Colum
   return to;
 }
 
-/** The query of a URL, without the question mark, as far as it is kept. */
+/** The query of a URL without the question mark, truncated. */
 function queryIn(url: string): string {
   const [beforeFragment = ''] = url.split('#', 1);
   const queryAt = beforeFragment.indexOf('?');
   return queryAt === -1 ? '' : boundedText(beforeFragment.slice(queryAt + 1), queryLengthMax);
 }
 
-/** Even when nothing can be sent for long, no more than this many of each kind are held. */
+/** The maximum number of each kind that is held while nothing can be sent. */
 export const internedMax = 100_000;
 
 /**
- * Numbers strings in order of first sight, so that each crosses to the click thread once. It is bounded in how
- * many it holds and how long each may be; what does not fit counts as the empty string, which is number 0.
+ * Numbers strings in the order in which they are first seen, so that each is sent to the click thread once. Their
+ * number and length are bounded; any other string counts as the empty one, which is number 0.
  */
 export class Interner {
   readonly #lengthMax: number;

@@ -20,7 +20,7 @@ export function openArchive(
   deadlineMs?: number,
 ): Archive {
   const given = parseS3Address(address);
-  // A topic has its own folder: its days are not made of logs and must not be mistaken for them.
+  // A topic has a separate folder, because its days have another format.
   const folders = stream === 'embedded' ? [] : ['kafka', parseKafkaAddress(stream).topic];
   const prefix = [given.prefix, ...folders].filter(folder => folder !== '').join('/');
   const options = { address: { ...given, prefix }, keys, clock };

@@ -1,6 +1,6 @@
 /**
- * What a click thread does with enriched clicks: with the embedded log it stores and counts them, with Kafka it numbers
- * and sends them, and counting is done elsewhere (consumer.thread.ts).
+ * The path of clicks in the click thread. With the embedded log the thread stores and counts them; with Kafka it
+ * numbers and sends them, and consumers count them (consumer.thread.ts).
  */
 
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -24,11 +24,11 @@ import type { ClickSettings } from './settings.ts';
 import { type SpillFolder, spilledProducers } from './spill-folder.ts';
 import { maintainWarehouse, type WarehouseState } from './warehouse.ts';
 
-/** What the threads of the click path open outside of themselves; the simulator replaces it. */
+/** The engines that the threads of the click path open; the simulator replaces them. */
 export interface ClickEngines {
   readonly clock: Clock;
   readonly openWarehouse: (settings: ClickSettings) => WarehouseAccess;
-  /** Its client is loaded only where it is used. */
+  /** Loads Kafka's client, which most installations do not need. */
   readonly kafka: () => Promise<KafkaEngine>;
 }
 
@@ -81,10 +81,10 @@ export interface ClickPath {
   store(): Promise<void>;
   /** Counts a bounded part of what is in the log, where that is this thread's work. */
   count(): Promise<void>;
-  /** When the oldest click happened that waits for the log; undefined when none does. */
+  /** The time of the oldest click that waits for the log; undefined when none does. */
   waitingSince(): number | undefined;
   counts(): PipelineCounts;
-  /** Of counts that are in a file of this machine. */
+  /** The state of the warehouse, if it is a file of this machine. */
   warehouseState(): Promise<WarehouseState | undefined>;
   forget(code: string, at: number): Promise<void>;
   recountAll(): Promise<void>;
@@ -94,15 +94,15 @@ export interface ClickPath {
 }
 
 /**
- * Counting a moment later counts more clicks in one run, which is merged less often. So the longer a round takes, the
- * longer the pause, and many clicks wait for more: clicks never show more than a few seconds late.
+ * Counting a little later puts more clicks into one run, and runs are merged less often. So the longer a round takes,
+ * the longer the pause, and a round with many clicks waits for more. Clicks are shown a few seconds late at most.
  */
 const countPauseFactor = 9;
 const countPauseMaxMs = 3_000;
 const manyClicks = 1_000;
 const manyPauseMs = 2_000;
 const retentionMs = 60_000;
-/** How often it is looked whether runs can be merged; while they can, in every round. */
+/** How often to check whether runs can be merged; while they can, every round merges. */
 const upkeepMs = 2_000;
 const announceMs = 5_000;
 
@@ -133,7 +133,7 @@ async function openEmbeddedPath(options: ClickPathOptions): Promise<ClickPath> {
   let countAgainAtMs = 0;
   let upkeepAtMs = 0;
   let endDaysAtMs = clock.monotonicMs() + retentionMs;
-  /** Merges and the like, when there is nothing to count. */
+  /** Maintains the warehouse when there is nothing to count. */
   const upkeep = async (): Promise<void> => {
     const nowMs = clock.monotonicMs();
     if (nowMs < upkeepAtMs) return;
@@ -209,10 +209,10 @@ async function openKafkaPath(options: ClickPathOptions): Promise<ClickPath> {
   });
   const warehouse = engines.openWarehouse(settings);
   const countsAreOurs = countsInSqlite(settings);
-  /** Queued with the rest where it is this thread's own work; clicks must not wait for another machine's. */
+  /** Queued with other work only if this thread counts: clicks must not wait for another machine's warehouse. */
   const withCounts = (task: () => Promise<void>): Promise<void> => (countsAreOurs ? work.do(task) : task());
 
-  // Not by the producer of clicks: one that fails is abandoned, with whatever it had begun.
+  // A separate producer: the one for clicks is abandoned with all pending messages when it fails.
   const announcer = openProducer(address, { clock });
   /** Whether Kafka accepted the last announcement, also while there are no clicks. */
   let hasAnnounced = true;
@@ -260,7 +260,7 @@ async function openKafkaPath(options: ClickPathOptions): Promise<ClickPath> {
     warehouseState: async () => (countsAreOurs ? warehouse.get().state?.() : undefined),
     forget: (code, at) =>
       withCounts(async () => {
-        // First where it cannot be lost with the counts.
+        // First recorded where it cannot be lost with the counts.
         if (countsAreOurs) markForgotten(logFolder, code, at);
         await warehouse.get().forget(code, at);
       }),

@@ -10,7 +10,7 @@ import { createReferrerDescriber } from './steps/referrer.ts';
 import { Suspicion } from './steps/suspicion.ts';
 import { createVisitorHasher } from './steps/visitor-hash.ts';
 
-/** Agents and referrers whose description is remembered. */
+/** How many agents and referrers are cached. */
 const describedMax = 20_000;
 const geoCheckDelayMs = 2_000;
 

@@ -148,13 +148,13 @@ function pauseOf(
   });
 }
 
-/** Recounts everything that the topic still has, unless some of what was counted of it is unavailable. */
+/** Recounts everything that the topic still has; rejects if a counted part of it cannot be read. */
 export async function recountKafka(
   warehouse: Warehouse,
   log: ClickLog,
   onPause?: () => Promise<void>,
 ): Promise<void> {
-  // The position of the counts is asked first: the topic grows meanwhile.
+  // Counted positions are read first, because the topic grows meanwhile.
   await refuseTruncated(log, await warehouse.positions());
   await recountLog(warehouse, {
     log,
@@ -165,7 +165,7 @@ export async function recountKafka(
   });
 }
 
-/** Of all processes that have one, the brokers let one do the work. */
+/** Every process has an archiver; the brokers elect the one that works. */
 export function openKafkaArchiver(
   stream: string,
   archive: Archive,

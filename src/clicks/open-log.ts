@@ -27,8 +27,8 @@ function embeddedSources(
   const settled = new SettledTime({ positions, log });
 
   /**
-   * Which producers have uncounted clicks in their log; half a frame at the end of a log is never counted. While the
-   * log cannot be read, any producer may have.
+   * The producers with uncounted clicks in their log; half a frame at the end of a log is never counted. While the log
+   * cannot be read, every producer is assumed to have some.
    */
   async function uncountedProducers(): Promise<Pick<Set<string>, 'has'>> {
     const counted = await positions();

@@ -7,7 +7,7 @@ import type { ClickSettings } from './settings.ts';
 import { type ClickHouseWarehouse, createClickHouseWarehouse } from './warehouses/clickhouse/warehouse.ts';
 import { WarehouseHandle } from './warehouses/sqlite/file.ts';
 
-/** Then the counts are this machine's own; otherwise all machines share them. */
+/** Whether this machine has its own counts; otherwise all machines share them. */
 export const countsInSqlite = ({ stats }: Pick<ClickSettings, 'stats'>): boolean => stats === 'sqlite';
 
 export function openWarehouseAccess(
@@ -15,7 +15,7 @@ export function openWarehouseAccess(
 ): WarehouseAccess {
   if (countsInSqlite(settings)) return new WarehouseHandle(settings.warehousePath);
   const warehouse = openClickHouseWarehouse(settings);
-  // There is no file that could be replaced and no connection that could be lost.
+  // There is no file that could be replaced, and no connection to close.
   return { isCurrent: true, get: () => warehouse, close: () => {} };
 }
 

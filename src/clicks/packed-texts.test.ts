@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { packTexts, unpackTexts } from './packed-texts.ts';
 
 describe('packed texts', () => {
-  test('are read back as they were given, unless they cannot be packed', () => {
+  test('unpack to the same texts, unless they cannot be packed', () => {
     const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constant('x'.repeat(255)));
     fc.assert(
       fc.property(fc.array(text), texts => {

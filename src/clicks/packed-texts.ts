@@ -1,6 +1,6 @@
 /**
- * Many short texts as bytes, for where a list of strings costs too much: between threads and in frames. Each text becomes
- * a string of its own again, so that one of them does not keep all the others in memory.
+ * Packs many short texts into bytes where a list of strings costs too much: between threads and in frames. Each
+ * unpacked text is a separate string, so that one of them does not keep all the others in memory.
  */
 export interface PackedTexts {
   readonly lengths: Uint8Array;
@@ -10,7 +10,7 @@ export interface PackedTexts {
 const lengthMax = 255;
 const encoder = new TextEncoder();
 
-/** Undefined when a text is longer than any code or has other characters than ASCII. */
+/** Undefined when a text is too long or not ASCII. */
 export function packTexts(texts: readonly string[]): PackedTexts | undefined {
   const lengths = new Uint8Array(texts.length);
   for (let index = 0; index < texts.length; index += 1) {
@@ -24,7 +24,7 @@ export function packTexts(texts: readonly string[]): PackedTexts | undefined {
   return bytes.length === joined.length ? { lengths, bytes } : undefined;
 }
 
-/** Throws when the lengths are not those of the bytes. */
+/** Throws when the lengths do not add up to the bytes. */
 export function unpackTexts({ lengths, bytes }: PackedTexts): string[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const texts: string[] = [];

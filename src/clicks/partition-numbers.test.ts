@@ -68,7 +68,7 @@ describe('numbers of partitions', () => {
     expect(batch.givenBefore).toEqual(before);
   });
 
-  test('a part has everything once, and nothing that its clicks do not point to', () => {
+  test('a part has each list entry once, and none that its clicks do not point to', () => {
     const numbers = new PartitionNumbers(new Float64Array(8));
     const parts = partsOf(numbers.number(sampleBatch(1, randomClicks(seededRandom(6), 200))));
     for (const { batch } of parts) {
@@ -80,7 +80,7 @@ describe('numbers of partitions', () => {
     }
   });
 
-  test('halves are the whole', () => {
+  test('two halves have all clicks of the whole', () => {
     const whole = sampleBatch(5, randomClicks(seededRandom(7), 9));
     expect(halvesOf(whole).flatMap(clicksOf)).toEqual(clicksOf(whole));
   });

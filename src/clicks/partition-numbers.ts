@@ -1,21 +1,21 @@
 /**
  * Numbers for a stream that producers share. A click belongs to the partition of its link's code, and a producer
- * numbers the clicks of each partition separately. They are numbered once, before anything can go wrong with them, and
- * keep their numbers wherever they wait: a batch that is appended again, or by the process that inherits it, is cut
- * into the same pieces with the same numbers, and is recognised.
+ * numbers the clicks of each partition separately. Clicks are numbered once, before they can fail or wait, and keep
+ * their numbers: a batch that is appended again, by the same process or by one that inherited it, is cut into the same
+ * parts with the same numbers, and is recognised as a duplicate.
  *
- * Invariant: the numbers given for all partitions add up to the producer's own newest number. What was lost before it
- * came here is a gap in the first partition.
+ * Invariant: the numbers of all partitions add up to the producer's own newest number. Clicks that were lost before
+ * they came here are a gap in the first partition.
  */
 import { type ClickBatch, clickCount, clicksAt, listColumns, listOf } from './click.ts';
 
-/** The same for a code everywhere and always: clicks that were spilled long ago are cut by it, too. */
+/** Must never change for a code: clicks that were spilled long ago are cut by it, too. */
 export function partitionOf(code: string, partitions: number): number {
   return Bun.hash.crc32(code) % partitions;
 }
 
 export class PartitionNumbers {
-  /** How many were given for each partition; kept where the end of this thread does not reach it. */
+  /** How many numbers each partition has been given; kept in memory that survives this thread. */
   readonly #given: Float64Array;
 
   constructor(given: Float64Array) {
@@ -38,7 +38,7 @@ export interface BatchPart {
   readonly batch: ClickBatch;
 }
 
-/** A numbered batch, cut by partition. Each part has only what its own clicks point to. */
+/** Cuts a numbered batch by partition. Each part has only the list entries that its own clicks need. */
 export function partsOf(batch: ClickBatch): BatchPart[] {
   const { givenBefore } = batch;
   if (givenBefore === undefined) throw new Error('clicks must be numbered before they are cut into parts');
@@ -56,7 +56,7 @@ export function partsOf(batch: ClickBatch): BatchPart[] {
   }));
 }
 
-/** Both halves of a part, whose numbers go on from one to the other. */
+/** Both halves of a part, numbered consecutively. */
 export function halvesOf(batch: ClickBatch): [ClickBatch, ClickBatch] {
   const count = clickCount(batch);
   const middle = Math.ceil(count / 2);
@@ -81,7 +81,7 @@ function pick(batch: ClickBatch, chosen: readonly number[], firstSequence: numbe
   return Object.assign({ ...picked, firstSequence }, ...lists);
 }
 
-/** The entries that a column points to, and where it points now. */
+/** The entries that a column points to, and the column with its new positions. */
 function used<Entry>(list: readonly Entry[], column: Uint32Array): { list: Entry[]; column: Uint32Array } {
   const newPlaces = new Int32Array(list.length).fill(-1);
   const kept: Entry[] = [];

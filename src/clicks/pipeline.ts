@@ -1,6 +1,6 @@
 /**
- * The click thread's work: raw batches in; enrich, append to the stream, count in the warehouse. A redirect has long
- * been answered when any of this runs.
+ * The click thread's work: accept raw batches, enrich them, append them to the stream, and count them in the warehouse.
+ * All of this runs after the redirect was answered.
  *
  * Failures here are bounded and counted. While the stream cannot be written, batches wait in memory and then on disk,
  * up to a limit; then the oldest are dropped, which shows as a gap in the numbers (backlog.ts). A warehouse that cannot
@@ -41,27 +41,27 @@ export interface WarehouseAccess {
   /** False when the open warehouse is no longer the one that `get` would open. */
   readonly isCurrent: boolean;
   get(): Warehouse;
-  /** The cause, if there is one, says whether the same file may be opened again. */
+  /** The cause, if any, decides whether the same file may be opened again. */
   close(cause?: unknown): void;
 }
 
 export type PipelineCounts = LogWriterCounts & Readonly<WarehouseCounts>;
 
 interface WarehouseCounts {
-  /** Clicks counted in the warehouse by this process, noted by any process. */
+  /** Clicks counted in the warehouse by this process, recorded by any process. */
   counted: number;
   duplicates: number;
-  /** Milliseconds since the warehouse last took something it was given. */
+  /** Milliseconds since the warehouse last accepted clicks. */
   lagMs: number;
 }
 
 /** Clicks kept in memory for the warehouse; beyond it they are read from the stream again. */
 const uncountedClicksMax = 200_000;
 const catchUpBytesMax = 512 * 1024;
-/** Counting is done in pieces of about this long: new clicks are taken in between, or they would pile up and be lost. */
+/** Counting is done in pieces of about this length, and new clicks are accepted in between so that none are lost. */
 const pieceMs = 200;
 const pieceClicksDefault = 16_384;
-/** Each piece has a fixed cost: with smaller ones, the less time a busy machine has for counting, the more it needs. */
+/** Each piece has a fixed cost: with smaller ones, a busy machine that has less time for counting would need more. */
 const pieceClicksMinDefault = 4_096;
 /** How often logs of dead producers are looked for. */
 const adoptPeriodMs = 2_000;
@@ -70,12 +70,12 @@ export class ClickPipeline {
   readonly #options: PipelineOptions;
   readonly #counts: WarehouseCounts = { counted: 0, duplicates: 0, lagMs: 0 };
   #uncounted: LogBatch[] = [];
-  /** True when something of ours is in the stream, but not in memory, and not counted. */
+  /** True when the stream has uncounted clicks of ours that are no longer in memory. */
   #mustCatchUp = true;
-  /** True when the open warehouse knows which clicks were deleted. */
+  /** True when the open warehouse has all deletions. */
   #deletionsAreKnown = false;
   #adoptedAtMs = Number.NEGATIVE_INFINITY;
-  /** How many clicks a piece has: what spreads over many links takes longer to count. */
+  /** The number of clicks per piece: clicks of many links take longer to count. */
   #pieceClicks = pieceClicksDefault;
   #countedAtMs: number;
 
@@ -100,7 +100,7 @@ export class ClickPipeline {
     this.#keepUncounted(await this.#options.writer.round());
   }
 
-  /** Brings the warehouse up to date as far as a bounded amount of work allows; true when there is more to do. */
+  /** Counts a bounded number of clicks; true when there is more to do. */
   async count(): Promise<boolean> {
     const { clock, onProblem } = this.#options;
     try {
@@ -126,7 +126,7 @@ export class ClickPipeline {
     this.#mustCatchUp = true;
   }
 
-  /** Stores and counts everything there is; what cannot be stored or counted now is left to the next process. */
+  /** Stores and counts everything; what cannot be stored or counted now is left to the next process. */
   async close(): Promise<void> {
     this.#keepUncounted(await this.#options.writer.finish());
     while (await this.count());
@@ -135,7 +135,7 @@ export class ClickPipeline {
   }
 
   async forget(code: string, at: number): Promise<void> {
-    // First where it cannot be lost together with the counts.
+    // First recorded where it cannot be lost together with the counts.
     await this.#options.log.markForgotten(code, at);
     await (await this.#openWarehouse()).forget(code, at);
   }
@@ -200,7 +200,7 @@ export class ClickPipeline {
       const inTime = (given * pieceMs) / Math.max(1, clock.monotonicMs() - startedMs);
       this.#pieceClicks = Math.max(pieceClicksMin, inTime);
       this.#counts.counted += clicks;
-      // Skipped batches mean that our idea of the position was wrong: look at what the stream says.
+      // Skipped batches mean that our position was wrong: read from the stream again.
       if (clicks + duplicates < given) this.#mustCatchUp = true;
       if (batches.length > 0) await onPause?.();
     }
@@ -250,7 +250,7 @@ export class ClickPipeline {
   async #openWarehouse(): Promise<Warehouse> {
     const { warehouse: access, log } = this.#options;
     if (!access.isCurrent) {
-      // A new file has counted nothing: everything is read from the stream again.
+      // A new file has no counts: everything is read from the stream again.
       this.#mustCatchUp = true;
       this.#deletionsAreKnown = false;
     }
@@ -265,7 +265,7 @@ export class ClickPipeline {
   }
 }
 
-/** How many of the first batches have together no more than that many clicks; at least one. */
+/** How many of the first batches have at most this many clicks together; at least one. */
 function batchesWithin(batches: readonly LogBatch[], clicksMax: number): number {
   let clicks = 0;
   const beyond = batches.findIndex(({ batch }) => {

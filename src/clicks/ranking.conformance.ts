@@ -1,4 +1,4 @@
-/** What an owner's links in the order of their clicks promise; part of `warehouse.conformance.ts`. */
+/** The contract of the ranking of an owner's links; part of `warehouse.conformance.ts`. */
 import { expect, test } from 'bun:test';
 import { type SampleClick, samplesStart } from './batch-samples.ts';
 import { partition } from './fake-warehouse-truth.ts';

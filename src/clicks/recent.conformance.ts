@@ -1,4 +1,4 @@
-/** What a warehouse promises about single clicks that it shows; part of `warehouse.conformance.ts`. */
+/** The contract of recent single clicks; part of `warehouse.conformance.ts`. */
 import { expect, test } from 'bun:test';
 import { announcedRandom } from '../../test/kit/announced-random.ts';
 import { RandomQuestions } from '../../test/kit/random-questions.ts';

@@ -9,7 +9,7 @@ type Given = Omit<ReconcileInput, 'countedAfter' | 'settledUntil'> & Partial<Rec
 const reconcile = (input: Given) =>
   account({ countedAfter: input.counted, settledUntil: Number.POSITIVE_INFINITY, ...input });
 
-test('every noted click is accounted for: recorded, dropped, missing or on its way', () => {
+test('every recorded click is accounted for: counted, dropped, missing or pending', () => {
   const { producers, totals, drift, hours } = reconcile({
     heads: [
       { producer: 'alive', sequence: 100, lastClickAt: 5 * hour, storedUntil: 0, alive: true },
@@ -75,7 +75,7 @@ test('every noted click is accounted for: recorded, dropped, missing or on its w
     pending: 10,
     settling: true,
   });
-  // Of what was lost or counted; ten clicks are still on their way.
+  // Relative to the lost and counted clicks; ten clicks are still pending.
   expect(drift).toBeCloseTo(53 / 1_093, 10);
   expect(hours.map(row => [row.hour / hour, row.producer, row.recorded, row.dropped, row.missing])).toEqual([
     [1, 'killed', 500, 10, 0],
@@ -85,7 +85,7 @@ test('every noted click is accounted for: recorded, dropped, missing or on its w
   ]);
 });
 
-test('nothing noted is no drift', () => {
+test('without clicks there is no drift', () => {
   expect(reconcile({ heads: [], counted: [], ledger: [], from: 0, to: 1 }).drift).toBe(0);
 });
 
@@ -103,7 +103,7 @@ test('the drift is that of the hours asked for; producers are accounted for as a
   expect(reconcile({ ...input, from: 0, to: hour }).drift).toBe(0.5);
 });
 
-test('a producer that numbers its clicks for each partition apart is accounted for as one', () => {
+test('a producer that numbers the clicks of each partition separately is accounted for as one', () => {
   const { producers, hours } = reconcile({
     heads: [{ producer: 'p', sequence: 100, lastClickAt: hour, storedUntil: 0, alive: true }],
     counted: [

@@ -1,6 +1,6 @@
 /**
  * The entry point of the thread that compares the counts of hours and recounts days. Either may read a day of clicks,
- * and neither requests for statistics nor counting should wait for it.
+ * and must delay neither requests for statistics nor counting.
  */
 
 import { Problem } from '../base/errors.ts';
@@ -27,7 +27,7 @@ function start(settings: ClickSettings) {
     return opening;
   };
   let last: Promise<unknown> = Promise.resolve();
-  /** One after the other. */
+  /** Runs calls one after the other. */
   const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
     const done = last.then(work);
     last = done.catch(() => undefined);
@@ -69,7 +69,7 @@ function start(settings: ClickSettings) {
 }
 
 export interface LegacyProgress {
-  /** The end of the day that was recounted, or of the last one that stays as it is. */
+  /** The end of the recounted day, or of the last day that cannot be recounted. */
   readonly until: number;
   readonly isOver: boolean;
 }

@@ -1,18 +1,17 @@
 /**
- * Whether the numbers are right, as a matter of arithmetic. Every producer numbers its clicks and keeps the
- * newest number where a crash cannot take it; the warehouse knows which numbers it counted. What lies between is
- * named: dropped (skipped numbers), missing (a dead producer's last numbers that never reached the log), or
- * still on its way.
+ * Checks the counts by arithmetic. Every producer numbers its clicks and keeps the newest number where it survives a
+ * crash; the warehouse knows which numbers it counted. Every other number is dropped (skipped), missing (a dead
+ * producer's last numbers that never reached the log), or pending.
  *
- * The sources cannot be read at one moment. Where that may show, the account says `settling`, and such hours are not part
- * of the drift; everywhere else recorded, dropped, missing and pending add up to what was produced, or the counts are wrong.
+ * The sources cannot be read at one moment. Hours that this may affect are `settling` and not part of the drift; for
+ * all others, recorded, dropped, missing and pending add up to what was produced, or the counts are wrong.
  */
 import { type ProducerHead, producerOf } from './log.ts';
 import type { CountedProducer, LedgerRow } from './warehouse.ts';
 
 export interface ReconcileInput {
   readonly heads: readonly ProducerHead[];
-  /** As it was before the ledger was read, and after. */
+  /** The counted numbers before the ledger was read, and after. */
   readonly counted: readonly CountedProducer[];
   readonly countedAfter: readonly CountedProducer[];
   /** All of it: producers are accounted for from their first click. */
@@ -31,11 +30,11 @@ export interface ProducerAccount {
   readonly recorded: number;
   readonly dropped: number;
   readonly duplicates: number;
-  /** Noted, never stored, and no process is left to store them. */
+  /** Numbered but never stored, by a producer that is dead. */
   readonly missing: number;
-  /** Noted by a living producer and on their way. */
+  /** Numbered by a living producer and not counted yet. */
   readonly pending: number;
-  /** It is still active, or its newest number was reported at another time than what was counted. */
+  /** The producer is active, or its newest number was read at another time than the counts. */
   readonly settling: boolean;
 }
 
@@ -46,7 +45,7 @@ export interface HourAccount {
   readonly dropped: number;
   readonly duplicates: number;
   readonly missing: number;
-  /** Clicks of this hour may still be on their way. */
+  /** Clicks of this hour may still arrive. */
   readonly settling: boolean;
 }
 
@@ -106,7 +105,7 @@ export function reconcile({
 export const knownDrift = ({ hours, drift }: Pick<Reconciliation, 'hours' | 'drift'>): number | undefined =>
   hours.some(({ settling }) => !settling) ? drift : undefined;
 
-/** Of a producer that numbers its clicks for each partition apart, the pairs add up to it. */
+/** The counted numbers of each producer; those of its partitions are added up. */
 function sequencesOf(counted: readonly CountedProducer[]): Map<string, number> {
   const sequences = new Map<string, number>();
   for (const { producer, sequence } of counted) {
@@ -137,7 +136,7 @@ function accountOf(
   return {
     producer: head.producer,
     alive: head.alive,
-    // What was counted was produced, also when the last report of the producer is older.
+    // Counted clicks were produced, even if the last report of the producer is older.
     produced: Math.max(head.sequence, countedSequence),
     recorded: sum('counted'),
     dropped: sum('skipped'),
@@ -171,7 +170,7 @@ function hoursOf(
   }
   for (const [index, { producer, missing }] of producers.entries()) {
     if (missing === 0) continue;
-    // The last click it noted shows when it died.
+    // Its last click shows when it died.
     const hour = Math.floor(heads[index]!.lastClickAt / hourMs) * hourMs;
     const known = hours.get(`${hour} ${producer}`);
     const empty = { hour, producer, recorded: 0, dropped: 0, duplicates: 0, settling: isSettling(hour) };

@@ -9,7 +9,7 @@ const link = (code: string, version = 1) => ({ code, ownerId: 'acc_1', tags: [],
 
 const visitor = (agent: string): ConnectionVisitor => new ConnectionVisitor('x', agent, '', 0, '');
 
-/** The click thread's side of the numbering, to read batches back. */
+/** Decodes batches like the click thread. */
 class Listener {
   readonly sequences: number[] = [];
   readonly clicks: string[] = [];
@@ -76,7 +76,7 @@ describe('recorder', () => {
       ...(capacity !== undefined && { capacity }),
     });
 
-  test('clicks arrive as they were noted, in order, numbered without a gap', () => {
+  test('clicks arrive as they were recorded, in order, numbered without a gap', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.nat(9), fc.nat(5), fc.nat(5), fc.nat(3), fc.boolean()), { maxLength: 300 }),
@@ -136,7 +136,7 @@ describe('recorder', () => {
     expect(sent).toHaveLength(1);
   });
 
-  test('when no consumer takes them, the oldest clicks are evicted, and the gap in the numbers says how many', () => {
+  test('when clicks are not consumed, the oldest are evicted, and the gap in the numbers says how many', () => {
     const recorder = start(10);
     for (let n = 0; n < 4; n += 1) {
       recorder.record(link('a'), visitor(''), n, 0, '');
@@ -155,7 +155,7 @@ describe('recorder', () => {
     ]);
   });
 
-  test('a flush that came too early is made up for when a message is taken', () => {
+  test('a flush that came too early is repeated when a message is acknowledged', () => {
     const recorder = start();
     for (let n = 0; n < 5; n += 1) {
       recorder.record(link('a'), visitor(''), n, 0, '');
@@ -315,7 +315,7 @@ describe('recorder', () => {
     expect(unpackTexts(taken().newLinks.codes)).toEqual(['later']);
   });
 
-  test('what is handed over to another thread is not needed here any more', () => {
+  test('buffers that are transferred to another thread are not used afterwards', () => {
     const recorder = start();
     for (let n = 0; n < 2; n += 1) {
       recorder.record({ ...link(`c${n}`), tags: ['t'] }, visitor('agent'), n, 0, 'qr');

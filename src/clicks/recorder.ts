@@ -1,7 +1,7 @@
 /**
- * Notes clicks on the redirect's thread, and does nothing else there: a few numbers into preallocated columns. Every so
- * often the columns go to the click thread in one message. When that thread cannot keep up, the oldest clicks are
- * overwritten; each click has a number, so a loss shows as a gap that can be counted.
+ * Records clicks on the redirect's thread, as a few numbers in preallocated columns. Several times a second the columns
+ * are sent to the click thread in one message. When that thread cannot keep up, the oldest clicks are overwritten; each
+ * click has a number, so a loss shows as a gap that can be counted.
  */
 import type { Clock } from '../base/clock.ts';
 import {
@@ -16,13 +16,13 @@ import {
 export interface RecorderOptions {
   readonly clock: Clock;
   readonly send: (batch: RawBatch) => void;
-  /** Where the newest number is kept in case the process is killed; see log-folder.ts. */
+  /** Keeps the newest number in case the process is killed; see log-folder.ts. */
   readonly head: { note(sequence: number, at: number): void };
   readonly capacity?: number;
   readonly flushMs?: number;
 }
 
-/** Links in memory, each with a number that is valid in one numbering; none has the numbering 0. */
+/** Links in memory, each with a number that is valid in one numbering; numbering 0 is never used. */
 export interface NumberedLinks {
   link(entry: number): RecordedLink | undefined;
   clickNumbering(entry: number): number;
@@ -34,7 +34,7 @@ export type RecordedLink = DescribedLink & { readonly version: number };
 
 const capacityDefault = 65_536;
 const flushMsDefault = 200;
-/** A full message: enough to amortise the hand-over, little enough to copy within a tenth of a millisecond. */
+/** A full message: large enough to amortise sending it, small enough to copy within a tenth of a millisecond. */
 const batchMax = 8_192;
 /** Messages the click thread may be behind before clicks wait here. */
 const inFlightMax = 4;
@@ -61,19 +61,19 @@ export class Recorder {
   readonly #languages = new Interner(languageLengthMax, internedMax);
   readonly #queries = new Interner(queryLengthMax, internedMax);
   readonly #stopTimer: () => void;
-  /** By number. */
+  /** The version of each link by its number. */
   #linkVersions: number[] = [];
   #freshAddresses: string[] = [];
   #freshVisitorAgents: number[] = [];
   #freshVisitorLanguages: number[] = [];
   #visitorCount = 0;
-  /** The visitor who came last from each address, as most clients that open many connections do not change. */
+  /** The last visitor from each address: most clients that open many connections stay the same. */
   readonly #lastFrom = new Map<string, { number: number; agent: number; language: number }>();
   /** Whether a pending click has a query. */
   #hasQueries = false;
-  /** Grows when all numbering restarts. */
+  /** Incremented when the numbering restarts. */
   #numbering = 1;
-  /** Number of the newest click, and of the newest that was sent or overwritten. */
+  /** The number of the newest click, and of the newest that was sent or overwritten. */
   #sequence = 0;
   #sent = 0;
   #inFlight = 0;
@@ -95,7 +95,7 @@ export class Recorder {
     this.#stopTimer = options.clock.every(options.flushMs ?? flushMsDefault, () => this.flush());
   }
 
-  /** Clicks noted so far, whatever became of them. */
+  /** Clicks recorded so far, including dropped ones. */
   get recorded(): number {
     return this.#sequence;
   }
@@ -104,7 +104,7 @@ export class Recorder {
     return this.#sequence - this.#sent;
   }
 
-  /** `flags` are those of the visitor with what the request adds to them; `query` is the short URL's. */
+  /** `flags` are those of the visitor and of the request; `query` is that of the short URL. */
   record(link: RecordedLink, visitor: ConnectionVisitor, at: number, flags: number, query: string): void {
     this.#makeRoom();
     this.#append(this.#linkNumber(link), visitor, at, flags, query);
@@ -125,7 +125,7 @@ export class Recorder {
     this.#append(links.clickNumber(entry), visitor, at, flags, query);
   }
 
-  /** What cannot be sent to the click thread must not pile up. */
+  /** Strings that cannot be sent to the click thread must not pile up. */
   #makeRoom(): void {
     if (this.#links.count >= internedMax || this.#freshAddresses.length >= internedMax) this.#dropPending();
   }
@@ -192,7 +192,7 @@ export class Recorder {
     if (this.#flushIsDue || this.pending >= batchMax) this.flush();
   }
 
-  /** The click thread has died, and with it what it had not stored; the next one knows no strings. */
+  /** The click thread has died with the clicks that it had not stored; the next one knows no strings. */
   threadLost(): void {
     this.#inFlight = 0;
     this.#dropPending();
@@ -255,7 +255,7 @@ export class Recorder {
     return strings.reduce((sum, { size }) => sum + size, this.#linkVersions.length + this.#visitorCount);
   }
 
-  /** Only while nothing is pending, because pending clicks hold numbers of the old count. */
+  /** Only while nothing is pending, because pending clicks have numbers of the old numbering. */
   #restart(): void {
     this.#linkNumbers.clear();
     this.#linkVersions = [];
@@ -270,7 +270,7 @@ export class Recorder {
   }
 }
 
-/** A copy of `count` elements from `from` on, going around the end. */
+/** A copy of `count` elements from `from` on, wrapping around the end. */
 function ringSlice<Column extends Float64Array | Uint8Array | Uint32Array>(
   ring: Column,
   from: number,
@@ -285,8 +285,8 @@ function ringSlice<Column extends Float64Array | Uint8Array | Uint32Array>(
 }
 
 /**
- * What the redirect's thread passes to the click thread. Columns again, and each string only once: a string that the
- * click thread already knows is a number. Visitors' addresses are in here and nowhere further on.
+ * The message from the redirect's thread to the click thread: columns, with each string sent only once and a number
+ * afterwards. Visitors' addresses are in here and in no later form of a click.
  */
 export interface RawBatch {
   readonly firstSequence: number;
@@ -299,7 +299,7 @@ export interface RawBatch {
   readonly query: Uint32Array;
   /** True when the numbering of strings restarts with this batch. */
   readonly forgetStrings: boolean;
-  /** Numbered on from what was sent before. */
+  /** Numbered after those that were sent before. */
   readonly newLinks: NewLinks;
   readonly newAgents: readonly string[];
   readonly newReferrers: readonly string[];
@@ -308,11 +308,11 @@ export interface RawBatch {
   readonly newVisitors: NewVisitors;
 }
 
-/** Described before they click, and again when another visitor came from the same address in between. */
+/** A visitor is described before the first click, and again after another visitor from the same address. */
 export interface NewVisitors {
   /** Joined by line feeds: one string crosses between threads many times faster than a list of them. */
   readonly addresses: string;
-  /** The number of each one's agent, and of its languages. */
+  /** The number of each visitor's agent, and of its language. */
   readonly agents: Uint32Array;
   readonly languages: Uint32Array;
 }
@@ -334,8 +334,8 @@ export const rawBatchTransfers = (batch: RawBatch): ArrayBuffer[] =>
   ].map(({ buffer }) => buffer as ArrayBuffer);
 
 /**
- * Who follows links over one connection, as its headers describe them. The redirect keeps one of these for as long
- * as the headers stay the same, so that a click of a visitor who was described before costs two numbers.
+ * The visitor on a connection, as its headers describe them. The redirect keeps one of these while the headers stay the
+ * same, so that a further click costs only two numbers.
  */
 export class ConnectionVisitor {
   readonly address: string;
@@ -345,7 +345,7 @@ export class ConnectionVisitor {
   readonly flags: number;
   /** The header Accept-Language. */
   readonly language: string;
-  /** The numbers below are the recorder's, and mean something only in this count of its numbering. */
+  /** The numbers below are the recorder's, and valid only in this numbering. */
   numbering = 0;
   number = 0;
   referrerNumber = 0;
@@ -359,5 +359,5 @@ export class ConnectionVisitor {
   }
 }
 
-/** What steps/visit.ts looks for. */
+/** Matches the parameters that steps/visit.ts reads. */
 const usedInQuery = /utm_|(?:^|&)qr(?:[=&]|$)/;

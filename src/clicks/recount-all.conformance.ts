@@ -1,4 +1,4 @@
-/** What a recount of the whole stream promises, as tests; part of `warehouse.conformance.ts`. */
+/** The contract of a recount of the whole stream, as tests; part of `warehouse.conformance.ts`. */
 import { expect, test } from 'bun:test';
 import { seededRandom } from '../base/random.ts';
 import { type SampleClick, samplesStart } from './batch-samples.ts';
@@ -24,7 +24,7 @@ export function recountAllConformance(warehouse: () => Warehouse): void {
     yield batches.slice(cut);
   }
 
-  test('a recount of the whole stream gives the same numbers, whatever had become of them', async () => {
+  test('a recount of the whole stream restores the same numbers', async () => {
     const clicks = randomTraffic(seededRandom(15), 1_000);
     const batches = partition('p', clicks, 100);
     await warehouse().apply(batches);

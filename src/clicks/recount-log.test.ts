@@ -21,7 +21,7 @@ const clicksAt = (firstSequence: number, times: readonly number[], from: number)
   ),
 });
 
-/** Of one partition, which gives a batch at a time. */
+/** A log with one partition, which returns a batch at a time. */
 const logOf = (batches: readonly LogBatch[]): Pick<ClickLog, 'partitions' | 'read' | 'isOwn'> => ({
   isOwn: () => true,
   partitions: async () => (batches.length === 0 ? [] : [{ name: 'clicks/0', end: batches.at(-1)!.to }]),
@@ -49,7 +49,7 @@ async function counted(batches: readonly LogBatch[]) {
   return { warehouse, rebuilt };
 }
 
-test('a stream that has nothing leaves everything as it was counted', async () => {
+test('an empty stream leaves all counts unchanged', async () => {
   const { warehouse, rebuilt } = await counted([morning, evening]);
   expect(await rebuilt([], undefined)).toBe(3);
   expect(await warehouse.positions()).toEqual(new Map([['clicks/0', 2]]));

@@ -1,4 +1,4 @@
-/** What a recount of days promises, as tests, for any warehouse. */
+/** The contract of a recount of days, as tests, for any warehouse. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { seededRandom } from '../base/random.ts';
 import { type SampleClick, samplesStart } from './batch-samples.ts';
@@ -20,7 +20,7 @@ import { alone, grainMs, type Scope, type Warehouse } from './warehouse.ts';
 
 export interface RecountHarness {
   readonly warehouse: Warehouse;
-  /** Makes wrong what was counted in some hours: too little here, too much there, also in the ledger. */
+  /** Corrupts the counts of some hours: too few here, too many there, also in the ledger. */
   readonly spoil: (span: TimeSpan) => Promise<void>;
   readonly dispose: () => Promise<void>;
 }
@@ -38,8 +38,8 @@ const scopes: readonly Scope[] = [
 ];
 
 /**
- * All numbers, and apart from them the lists, which may have other rare values after a recount. Without `lists` there are
- * none: those of spoiled tables do not add up, and a warehouse reads them again and again.
+ * All numbers, and separately the lists, which may have other rare values after a recount. Pass no `lists` for
+ * corrupted tables: their lists do not add up, and a warehouse would read them again and again.
  */
 async function everythingIn(warehouse: Warehouse, lists = allLists) {
   const plain = { starts: [], filters: [], breakdowns: [] };
@@ -92,7 +92,7 @@ export function recountConformance(name: string, open: () => Promise<RecountHarn
       stream.write(batches);
       return batches;
     };
-    /** Recounts the days of some hours, and says how many clicks those hours have. */
+    /** Recounts the days of some hours; returns how many clicks those hours have. */
     const repair = async (span: TimeSpan): Promise<number> => {
       const replay = new SpanReplay(stream, wholeDays(span));
       await warehouse.recountDays(replay, alone);
@@ -130,7 +130,7 @@ export function recountConformance(name: string, open: () => Promise<RecountHarn
       ]);
     });
 
-    test('an hour that was spoiled shows, is what it was after a repair, and so is every other hour', async () => {
+    test('a corrupted hour is detected, a repair restores it, and no other hour changes', async () => {
       const clicks = samples(1, 3_000);
       await warehouse.apply(written([...partitionOf('a', clicks.slice(0, 2_000), 100)]));
       await warehouse.apply(written([...partitionOf('b', clicks.slice(2_000), 100)]));
@@ -151,7 +151,7 @@ export function recountConformance(name: string, open: () => Promise<RecountHarn
       });
     });
 
-    test('a day that was spoiled is what it was, with its lists', async () => {
+    test('a corrupted day is restored with its lists', async () => {
       await warehouse.apply(written(partitionOf('a', samples(2, 3_000), 100)));
       const before = await everythingIn(warehouse);
       await harness.spoil(wholeDay);
@@ -160,7 +160,7 @@ export function recountConformance(name: string, open: () => Promise<RecountHarn
       expect(await everythingIn(warehouse)).toEqual(before);
     });
 
-    test('what is counted while a repair reads is counted once, also what comes late for its hour', async () => {
+    test('clicks that are counted while a repair reads are counted once, also late ones', async () => {
       const clicks = samples(4, 1_000);
       const late: SampleClick[] = Array.from({ length: 50 }, (_, n) => ({
         at: oneHour.from + n,
@@ -183,7 +183,7 @@ export function recountConformance(name: string, open: () => Promise<RecountHarn
       await calm.dispose();
     });
 
-    test('a day that was spoiled answers every question again as counting by hand does', async () => {
+    test('a repaired day answers every question as counting by hand does', async () => {
       const clicks = samples(11, 3_000);
       const truth = new Truth(clicks);
       await warehouse.apply(written(partitionOf('a', clicks, 100)));
@@ -194,7 +194,7 @@ export function recountConformance(name: string, open: () => Promise<RecountHarn
         expect(await mismatches(warehouse, truth, questionsAbout(scope, range))).toEqual([]);
     });
 
-    test('a day that was merged and spoiled is what it was, and so is one whose single clicks are gone', async () => {
+    test('a corrupted day is restored after merging, and after its single clicks were removed', async () => {
       const clicks = samples(12, 2_000);
       await warehouse.apply(written(partitionOf('a', clicks.slice(0, 1_000), 50)));
       const merging = { now: to, singlesFrom: 0, minutesFrom: 0, rowsMax: 1_000 };
@@ -211,7 +211,7 @@ export function recountConformance(name: string, open: () => Promise<RecountHarn
       for (const scope of scopes) {
         const [byDay, byQuarter] = questionsAbout(scope, range);
         expect(await mismatches(warehouse, truth, [byDay!, byQuarter!])).toEqual([]);
-        // Of a day without single clicks only the quarter hour of the last one is known.
+        // For a day without single clicks, only the quarter hour of the last one is known.
         const { lastClickAt, ...sums } = truth.total(scope);
         const total = await warehouse.total(scope);
         expect(total).toMatchObject(sums);
@@ -260,7 +260,7 @@ export function recountConformance(name: string, open: () => Promise<RecountHarn
       expect(await everythingIn(warehouse, [])).toEqual(before);
     });
 
-    test('a click that lies in the stream twice is counted once', async () => {
+    test('a click that is in the stream twice is counted once', async () => {
       const [first, second] = partitionOf('a', samples(7, 200), 100);
       const again = { ...first!, from: 200, to: 300 };
       await warehouse.apply(written([first!, second!, again]));
@@ -269,7 +269,7 @@ export function recountConformance(name: string, open: () => Promise<RecountHarn
       expect((await everythingIn(warehouse)).numbers).toEqual(numbers);
     });
 
-    test('hours of which the stream has nothing are empty afterwards', async () => {
+    test('hours without clicks in the stream are empty afterwards', async () => {
       await warehouse.apply(written(partitionOf('a', samples(8, 500), 100)));
       const bare: TimeSpan = { from: to - 5 * hourMs, to: to - 4 * hourMs };
       await harness.spoil(bare);
@@ -283,7 +283,7 @@ export function recountConformance(name: string, open: () => Promise<RecountHarn
       await warehouse.apply(written(batches.slice(0, 9)));
       await warehouse.forget('link0', to);
       expect(await drifting()).toEqual([]);
-      // What comes after the deletion and happened before it does not count either.
+      // Clicks that happened before the deletion and arrive after it do not count either.
       await warehouse.apply(written(batches.slice(9)));
       expect(await drifting()).toEqual([]);
       await repair(wholeDay);

@@ -23,7 +23,7 @@ async function replayed(replay: SpanReplay, positions: ReadonlyMap<string, numbe
 const upTo = (position: number): Map<string, number> => new Map([['topic/0', position]]);
 const clicks = (count: number, at: number): SampleClick[] => Array.from({ length: count }, () => ({ at }));
 
-test('a replay gives the clicks of its hours, and none from before or after', async () => {
+test('a replay returns the clicks of its hours, and none from before or after', async () => {
   const stream = new FakeLog();
   stream.write([
     batchAt(0, 1, clicks(2, span.from - 1)),
@@ -33,7 +33,7 @@ test('a replay gives the clicks of its hours, and none from before or after', as
   expect(await replayed(new SpanReplay(stream, span), upTo(3))).toEqual([4, 5]);
 });
 
-test('a click that was written twice is given once, however the copies were cut', async () => {
+test('a click that was written twice is returned once, however the copies are split into batches', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ back: fc.nat(5), count: fc.integer({ min: 1, max: 6 }) }), { maxLength: 20 }),
@@ -69,7 +69,7 @@ test('clicks that came hours late are found', async () => {
   expect(await replayed(new SpanReplay(stream, span), upTo(2))).toEqual([1, 2, 3, 4]);
 });
 
-test('what was written long before the hours is not read at all', async () => {
+test('messages that were written long before the hours are not read', async () => {
   const stream = new FakeLog();
   stream.write(
     Array.from({ length: 50 }, (_, n) => batchAt(n, n + 1, clicks(1, span.from - (60 - n) * 60_000))),
@@ -79,7 +79,7 @@ test('what was written long before the hours is not read at all', async () => {
   expect(stream.pieces).toBeLessThan(10);
 });
 
-test('a partition that gives nothing is an error and not the end of it', async () => {
+test('a partition that returns nothing is an error and not the end of the partition', async () => {
   const stream = new FakeLog();
   stream.write([batchAt(0, 1, clicks(1, span.from))]);
   const impatient = {

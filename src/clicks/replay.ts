@@ -1,9 +1,9 @@
 /**
- * The clicks of a stretch of time, read from the stream again. Reading begins with what was written when the stretch
- * began, since no click is written before it happens, and continues to the position of the counts, since clicks that
- * were spilled come late. All copies of a click are in that range, so the range alone shows which copy is the first.
+ * Replays the clicks of a time span from the stream. Reading begins with messages from the start of the span, since no
+ * click is written before it happens, and continues to the counted position, since spilled clicks come late. All copies
+ * of a click are in that range, so duplicates are recognised within it.
  *
- * Invariant: a replay gives each click of the stretch once, and none that the counts have not reached.
+ * Invariant: a replay returns each click of the span once, and none beyond the counted position.
  */
 import { type Clock, systemClock } from '../base/clock.ts';
 import { Problem } from '../base/errors.ts';
@@ -17,7 +17,7 @@ export interface TimeSpan {
   readonly to: number;
 }
 
-/** The whole UTC days that a span touches: counts are kept by the day, so they are recounted by the day. */
+/** The whole UTC days that a span touches: counts are kept per day, so they are recounted per day. */
 export const wholeDays = ({ from, to }: TimeSpan): TimeSpan => ({
   from: Math.floor(from / dayMs) * dayMs,
   to: Math.ceil(to / dayMs) * dayMs,
@@ -29,7 +29,7 @@ export interface NumberedBatch {
   readonly batch: ClickBatch;
 }
 
-/** Those clicks of a batch that are wanted, by their places in it. */
+/** The wanted clicks of a batch, by their positions in it. */
 export interface PickedClicks extends NumberedBatch {
   readonly rows: Uint32Array;
 }
@@ -69,8 +69,8 @@ export class SpanReplay {
   }
 
   /**
-   * Whether all of the stretch that was counted up to these positions is still in the stream. Where another stream was
-   * counted before, clicks of its time are not in this one.
+   * Whether all clicks of the span that were counted up to these positions are still in the stream. If another stream
+   * was counted before, its clicks are not.
    */
   async isKept(positions: ReadonlyMap<string, number>, earliest: number | undefined): Promise<boolean> {
     const { keptSince, begunAt } = await this.#log.retention();
@@ -81,7 +81,7 @@ export class SpanReplay {
     return Math.max(keptSince, isOnly ? 0 : begunAt) <= this.span.from;
   }
 
-  /** To be asked after reading: the log may have dropped its oldest part meanwhile. */
+  /** Call it after reading: the log may have dropped its oldest part meanwhile. */
   async requireKept(): Promise<void> {
     const { keptSince } = await this.#log.retention();
     if (keptSince > this.span.from) throw new Problem('clicks_not_kept');
@@ -91,7 +91,7 @@ export class SpanReplay {
     return [...positions].every(([partition, end]) => (this.#reached.get(partition) ?? -1) >= end);
   }
 
-  /** Continues from where it ended the last time, up to these positions. */
+  /** Continues where the last call ended, up to these positions. */
   async *upTo(positions: ReadonlyMap<string, number>): AsyncGenerator<PickedClicks[]> {
     if (this.hasReached(positions)) return;
     const starts = await this.#log.offsetsAt(this.span.from - clockSlackMs);
@@ -113,7 +113,7 @@ export class SpanReplay {
         clock: this.#clock,
       });
       const items = piece.items.filter(item => item.offset < end);
-      // Counted up to here, so it was there.
+      // This part was counted, so it must be readable.
       if (piece.to <= offset) throw new LogUnavailable(`${partition} cannot be read at ${offset}`);
       offset = piece.to;
       const picked = items.map(item => this.#pick(item)).filter(({ rows }) => rows.length > 0);
@@ -152,7 +152,7 @@ export interface HourOfProducer {
 
 export interface RecountSource {
   readonly log: Pick<ClickLog, 'partitions' | 'read' | 'isOwn'>;
-  /** What the log still has; see `keptFrom`. */
+  /** Since when the log has everything; see `keptFrom`. */
   readonly keptFrom: number | undefined;
   /** The producers that have batches. */
   readonly producers: readonly string[];
@@ -170,7 +170,7 @@ export async function recountLog(
   { log, keptFrom, producers, clock, onPause }: RecountSource,
 ): Promise<void> {
   const partitions = (await log.partitions()).sort((a, b) => (a.name < b.name ? -1 : 1));
-  // Nothing is kept, so all that was counted is older than what is.
+  // The log is empty, so all counts are older than its contents.
   if (partitions.length === 0) return;
   const earliest = await warehouse.earliest();
   const countFrom =
@@ -205,8 +205,8 @@ export async function refuseTruncated(
 }
 
 /**
- * From when on a recount finds everything. What was counted before the day on which the log began comes from another
- * log; undefined when nothing is there, and nothing was lost.
+ * Since when a recount finds all clicks. Counts from before the day on which the log began come from another log.
+ * Undefined when the log is empty.
  */
 export async function keptFrom(
   log: Pick<ClickLog, 'retention'>,

@@ -6,10 +6,10 @@ import { hourMs } from './replay.ts';
 import { type ClickReports, type CountedLink, readBreakdown, readStats } from './stats.ts';
 import type { CountingPause, Scope, Warehouse } from './warehouse.ts';
 
-/** What reports and recounts need of a log of any kind. */
+/** The parts of a log that reports and recounts need. */
 export interface LogSources {
   readonly log: ClickLog;
-  /** Producers and how far they have numbered their clicks. */
+  /** The producers with their newest click numbers. */
   heads(): Promise<ProducerHead[]>;
   /** Every click before this time is counted or lost; asked after `heads` and before the counts (settling.ts). */
   settledUntil(heads: readonly ProducerHead[]): Promise<number>;

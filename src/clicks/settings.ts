@@ -1,12 +1,12 @@
-/** What both ends of the click threads need to know; plain data, because it crosses between threads. */
+/** Settings of the click threads; plain data, because it crosses between threads. */
 export interface ClickSettings {
   /** `embedded`, or the address of Kafka. */
   readonly stream: string;
-  /** Folder of the click log, or of what a process on this machine must not forget when the log is elsewhere. */
+  /** The folder of the click log, or, if the log is elsewhere, of the local state that must not be lost. */
   readonly logFolder: string;
   /** `sqlite`, or the address of ClickHouse. */
   readonly stats: string;
-  /** Where the counts are when SQLite has them. */
+  /** The file of the counts if SQLite keeps them. */
   readonly warehousePath: string;
   /** Where clicks wait while the stream cannot be written, and how much of the disk they may take there. */
   readonly spillFolder: string;
@@ -15,7 +15,7 @@ export interface ClickSettings {
   readonly producer: string;
   /** Keys the visitors' hashes. */
   readonly secret: Uint8Array;
-  /** An MMDB file instead of the one that comes with Terse; undefined for that one. */
+  /** An MMDB file to use instead of the one that comes with Terse. */
   readonly geoPath: string | undefined;
   /** Our own hosts, which are no referrers. */
   readonly ownHosts: readonly string[];

@@ -5,7 +5,7 @@ import type { LogPartition, LogPiece } from './log.ts';
 import { SettledTime, StoredUntil, settlingHours } from './settling.ts';
 
 const second = 1_000;
-/** What a redirect may take until its click is noted. */
+/** How long a redirect may take until its click is recorded. */
 const noteDelayMs = 30 * second;
 
 /** Partitions whose positions are places in a list. */
@@ -78,14 +78,14 @@ describe('until when clicks are settled', () => {
     expect(await settled(stream, { a: 3, b: 1 })).toBe(at(600));
   });
 
-  test('is never while it is not known what lies in the stream', async () => {
+  test('is never while the stream cannot be read', async () => {
     const stream = new FakeLog();
     stream.append('a', [at(1)]);
     stream.read = () => Promise.reject(new Error('no leader'));
     expect(await settled(stream)).toBe(Number.NEGATIVE_INFINITY);
   });
 
-  test('is never when too much waits to be read', async () => {
+  test('is never while too many clicks are not read yet', async () => {
     const stream = new FakeLog();
     for (let count = 0; count < 5; count += 1) stream.append('a', [at(5)]);
     const many = { ...sampleBatch(1, [{ at: at(5) }]), at: new Float64Array(250_000).fill(at(5)) };
@@ -197,7 +197,7 @@ test('while clicks wait, what the producer has stored follows the oldest of them
 interface Producer {
   readonly stored: StoredUntil;
   readonly noted: number[];
-  /** How many were given to the writer, and how many of those are in the stream. */
+  /** How many clicks were passed to the writer, and how many of these are in the stream. */
   taken: number;
   written: number;
   /** The page that is read live, and what was last announced of it. */
@@ -235,7 +235,7 @@ async function run(seed: number): Promise<number> {
       producer.stored.taken({ firstSequence: producer.taken + 1, at: Float64Array.from(times) });
       producer.taken += times.length;
     },
-    // What waits longer is written late: after a spill, any time later.
+    // Waiting clicks are written late: after a spill, at any time later.
     producer => {
       const times = producer.noted.slice(producer.written, producer.taken).slice(0, 1 + below(4));
       if (times.length > 0) stream.append(`p${below(2)}`, times);
@@ -279,6 +279,6 @@ async function run(seed: number): Promise<number> {
 test('in any order of events, every click before it is counted', async () => {
   let moved = 0;
   for (let seed = 1; seed <= 300; seed += 1) moved += await run(seed);
-  // A bound that never moved would hold as well.
+  // A bound that never moves would hold as well.
   expect(moved).toBeGreaterThan(1_000);
 });

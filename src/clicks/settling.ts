@@ -1,11 +1,11 @@
 /**
- * Until when clicks are settled: every click before that time is counted, or lost for good. Numbers of a later time come
- * from sources that were not read at the same moment, so comparing them proves nothing.
+ * Computes the time until which clicks are settled: every click before it is counted or irrecoverably lost. Numbers of
+ * a later time come from sources that were not read at the same moment, so comparing them proves nothing.
  *
- * It follows from three facts. Each living producer states until when all its clicks are in the stream (`StoredUntil`);
- * what lies in the stream beyond the counted positions is read, and its oldest click bounds the time; and the future has
- * not happened yet. Read the heads first, then call `SettledTime.until`, then read the counts: in this order, what happens
- * meanwhile only adds clicks that are later.
+ * The time is bounded by three facts: each living producer states until when all its clicks are in the stream
+ * (`StoredUntil`); the oldest click in the stream beyond the counted positions is not counted; and so are future
+ * clicks. Read the heads first, then call `SettledTime.until`, then read the counts: in this order, clicks that are
+ * added meanwhile are later than the bound.
  */
 import { yieldToEventLoop } from '../base/clock.ts';
 import { clickCount, oldestIn } from './click.ts';
@@ -13,13 +13,13 @@ import { type ClickLog, type ProducerHead, partitionsBehind, readBatches } from 
 import type { RawBatch } from './recorder.ts';
 import { hourMs, hourOf } from './replay.ts';
 
-/** A click is noted when its redirect is answered, which may take as long as the store may. */
+/** A click is recorded when its redirect is answered, which may take as long as a read of the store. */
 const noteDelayMaxMs = 30_000;
-/** A few milliseconds of work; other callers of the thread get their turn after each. */
+/** A few milliseconds of work; other callers of the thread run in between. */
 const readBytes = 256 * 1024;
-/** The next call reads on. Until all is read, no hour is known to be settled. */
+/** The next call continues. Until everything is read, no hour is known to be settled. */
 const clicksPerCallMax = 1_000_000;
-/** Of each partition; beyond it the last one grows, which makes the time only earlier than it could be. */
+/** Per partition; beyond it the last range grows, which can only make the time earlier than necessary. */
 const stretchesMax = 1_024;
 const hoursOfDay = 24;
 
@@ -35,8 +35,8 @@ export class StoredUntil {
   }
 
   /**
-   * `now` is from before `sequence`, the newest number, was read. While clicks wait for the stream, `waitingSince` is the
-   * oldest time in the batch that comes next: those after it were noted later, so they happened at most the delay earlier.
+   * Read `now` before `sequence`, the newest number. While clicks wait for the stream, `waitingSince` is the oldest
+   * time in the next batch: clicks after it were recorded later, so they happened at most the delay earlier.
    */
   until(sequence: number, now: number, waitingSince = Number.POSITIVE_INFINITY): number {
     const noted = sequence <= this.#sequence ? now : this.#lastClickAt;
@@ -53,7 +53,7 @@ export function settlingHours(settledUntil: number, now: number): number {
 export interface SettlingSources {
   /** How far each partition is counted. */
   positions(): Promise<ReadonlyMap<string, number>>;
-  /** Throws when it is not known what lies there; then no hour is known to be settled. */
+  /** Throws when the stream cannot be read; then no hour is known to be settled. */
   readonly log: Pick<ClickLog, 'partitions' | 'read'>;
 }
 
@@ -61,14 +61,14 @@ export interface SettlingSources {
 interface Stretch {
   readonly from: number;
   to: number;
-  /** When its oldest click happened. */
+  /** The time of its oldest click. */
   oldest: number;
 }
 
 /** On the reader's side. It remembers what it has read, so that a long backlog is read once and not every minute. */
 export class SettledTime {
   readonly #sources: SettlingSources;
-  /** By partition, without gaps, from the counted position or a little before. */
+  /** The read ranges of each partition, without gaps, from the counted position or a little before. */
   readonly #stretches = new Map<string, Stretch[]>();
   #last: Promise<unknown> = Promise.resolve();
 
@@ -76,7 +76,7 @@ export class SettledTime {
     this.#sources = sources;
   }
 
-  /** One call after the other. They share no result: each has to read the stream after its own heads. */
+  /** Calls run one after the other and share no result: each must read the stream after its own heads. */
   until(heads: readonly Pick<ProducerHead, 'alive' | 'storedUntil'>[], now: number): Promise<number> {
     const stored = heads.filter(({ alive }) => alive).map(head => head.storedUntil);
     const until = this.#last.then(async () => Math.min(now, ...stored, await this.#oldestUncounted()));
@@ -84,7 +84,7 @@ export class SettledTime {
     return until;
   }
 
-  /** When the oldest click in the stream happened that is not counted: infinite when there is none. */
+  /** The time of the oldest uncounted click in the stream; infinite when there is none. */
   async #oldestUncounted(): Promise<number> {
     const counted = await this.#sources.positions();
     try {
@@ -106,10 +106,10 @@ export class SettledTime {
     return oldest;
   }
 
-  /** Reads to the end of a partition, or until it has more than so many clicks. Returns how many. */
+  /** Reads to the end of a partition, or until it has read more than `clicksMax` clicks. Returns how many. */
   async #readOn(name: string, counted: number, clicksMax: number): Promise<number> {
     const known = (this.#stretches.get(name) ?? []).filter(({ to }) => to > counted);
-    // A recount goes back to positions whose stretches are forgotten.
+    // A recount goes back to positions whose ranges are forgotten.
     const stretches = (known[0]?.from ?? counted) > counted ? [] : known;
     this.#stretches.set(name, stretches);
     let clicks = 0;

@@ -93,7 +93,7 @@ describe('the folder of spills', () => {
     expect(drainOwn(two)).toEqual([1]);
   });
 
-  test('of what dead processes left, one of the living takes each over, in order, and the living keep theirs', () => {
+  test('each spill of a dead process is inherited by one living process, in order, and the living keep theirs', () => {
     for (const producer of ['dead', 'alive']) {
       const spill = open(producer);
       for (const sequence of [1, 3]) spill.push(batchOf(sequence));
@@ -125,7 +125,7 @@ describe('the folder of spills', () => {
     ]);
   });
 
-  test('a process that restarts under its name has what it spilled and what it inherited', () => {
+  test('a process that restarts under its name finds what it spilled and what it inherited', () => {
     open('dead').push(batchOf(1));
     const before = open('one');
     before.push(batchOf(3));
@@ -134,7 +134,7 @@ describe('the folder of spills', () => {
     expect([drainOwn(after), drainInherited(after)]).toEqual([[3], [['dead', 1]]]);
   });
 
-  test('a process wrongly taken for dead continues with a new spill', () => {
+  test('a process wrongly considered dead continues with a new spill', () => {
     const slow = open('slow');
     slow.push(batchOf(1));
     const heir = open('heir');
@@ -155,7 +155,7 @@ describe('the folder of spills', () => {
     expect([drainInherited(spill), drainOwn(spill)]).toEqual([[], [1, 3]]);
   });
 
-  test('reports whose clicks are still on their way', () => {
+  test('reports the producers of spilled clicks', () => {
     open('dead').push(batchOf(1));
     mkdirSync(join(folder, 'empty~empty'));
     writeFileSync(join(folder, 'stray'), '');
@@ -163,7 +163,7 @@ describe('the folder of spills', () => {
     expect(spilledProducers(join(folder, 'nowhere'))).toEqual(new Set());
   });
 
-  test('a folder in which nothing can be written is known before it is needed', () => {
+  test('a folder that cannot be written is reported before it is needed', () => {
     writeFileSync(join(folder, 'file'), '');
     const spill = new SpillFolder({
       folder: join(folder, 'file/spill'),

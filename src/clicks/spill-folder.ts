@@ -1,7 +1,7 @@
 /**
  * The folder that the spills of all processes of an installation share, and the bound over all of them.
  *
- *   <folder>/<producer>~<owner>/     batches that the producer noted and the owner looks after; see spill.ts
+ *   <folder>/<producer>~<owner>/     batches that the producer recorded and the owner stores; see spill.ts
  *
  * A process owns what it spilled itself. What a dead one left, a living one takes over by renaming it: of several
  * that try, one succeeds. A process that was only taken for dead finds its spill gone and begins another; its

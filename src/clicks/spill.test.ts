@@ -52,7 +52,7 @@ function drain(spill: Spill): number[] {
 }
 
 describe('spill', () => {
-  test('a half written note of what is done costs repeats and no batch', () => {
+  test('a half written position repeats batches and loses none', () => {
     const spill = open();
     for (const number of [1, 4, 7]) spill.push(frameOf(number));
     spill.shift();
@@ -69,7 +69,7 @@ describe('spill', () => {
     expect(problems).toEqual([]);
   });
 
-  test('batches come back as they were, with who noted them', () => {
+  test('batches are read back unchanged, with their producer', () => {
     const spill = open();
     const batch = sampleBatch(7, [{ at: samplesStart, code: 'ü-_', tags: ['a'], ownerId: null }]);
     spill.push(encodeFrame('someone', batch));
@@ -121,7 +121,7 @@ describe('spill', () => {
     );
   });
 
-  test('what it says of its size is what lies on disk', () => {
+  test('reports the size that it has on disk', () => {
     const spill = open();
     for (let sequence = 1; sequence < 30; sequence += clicksPerBatch) spill.push(frameOf(sequence));
     const bytes = segments().reduce((sum, segment) => sum + statSync(pathOf(segment)).size, 0);
@@ -142,7 +142,7 @@ describe('spill', () => {
     ]);
   });
 
-  test('a batch cut off at any byte is given up, and what was before and after it is not', () => {
+  test('a batch cut off at any byte is dropped, and the batches before and after it are not', () => {
     for (let cut = 1; cut <= frameOf(4).length; cut += 1) {
       const killed = open();
       for (const sequence of [1, 4]) killed.push(frameOf(sequence));
@@ -172,7 +172,7 @@ describe('spill', () => {
     expect(drain(spill)).toEqual([4, 7]);
   });
 
-  test('what was taken does not come again after a kill, though its segment is still there', () => {
+  test('batches that were taken do not come again after a kill, although their segment is still there', () => {
     const killed = open(10 * frameBytes);
     for (const sequence of [1, 4, 7]) killed.push(frameOf(sequence));
     killed.shift();
@@ -216,7 +216,7 @@ describe('spill', () => {
     },
   );
 
-  test('a disk that takes nothing is reported to the caller, and taken into use when it does again', () => {
+  test('a full disk is reported to the caller, and used again once it accepts writes', () => {
     writeFileSync(folder, 'in the way');
     const spill = open();
     expect(() => spill.push(frameOf(1))).toThrow();

@@ -63,7 +63,7 @@ test('a question without filters never waits for one that reads clicks one by on
   expect(namesOf(asked[1])).toEqual(['stats', 'breakdown']);
 });
 
-test('only so many filtered questions wait that others are still admitted', async () => {
+test('the number of waiting filtered questions is limited, so that others are still admitted', async () => {
   const filters: Filter[] = [{ dimension: 'country', values: ['DE'], isExcluded: false }];
   const query = { scopes: [], from: 0, to: 1, interval: 'day', timeZone: 'UTC', now: 1 } as const;
   const { reports } = clicks;

@@ -23,12 +23,12 @@ import type { ClickReports, ClickSelection } from './stats.ts';
 
 export interface ClicksOptions
   extends Omit<ClickSettings, 'logFolder' | 'warehousePath' | 'spillBytesMax' | 'producer'> {
-  /** Whether this process counts what is in a stream that processes share. */
+  /** Whether this process counts clicks of a stream that processes share. */
   readonly counts: boolean;
   readonly dataFolder: string;
   readonly spillMbMax: number;
   readonly clock: Clock;
-  /** Runs on where a test holds `clock` still. */
+  /** Keeps running when a test stops `clock`. */
   readonly waitClock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -39,13 +39,13 @@ type ThreadCounts = Awaited<ReturnType<ClickThreadFunctions['counts']>>;
 
 interface LatestCounts {
   thread: ThreadCounts | undefined;
-  /** Of the thread that counts, where there is one of its own. */
+  /** The counts of the counting thread, if it is a separate one. */
   counting: CountingCounts | undefined;
-  /** Of the last day's settled hours; undefined while none of them is settled. */
+  /** The drift of the last day's settled hours; undefined while none of them is settled. */
   drift: number | undefined;
   /** How many hours of the last day are not settled. */
   settlingHours: number | undefined;
-  /** Of the last day's hours. */
+  /** The figures of the last day's hours. */
   hours: HourFigures | undefined;
 }
 
@@ -64,9 +64,9 @@ const driftPeriodMs = 60_000;
 const driftWindowMs = 24 * 60 * 60_000;
 /** An hour at a time, so that each hour of a day is checked every two hours. */
 const hourWatchPeriodMs = 5 * 60_000;
-/** How long a failed recount of what an earlier version counted rests. */
+/** How long to wait after a failed recount of days that an earlier version counted. */
 const recountAgainMs = 60_000;
-/** Each holds one of the places that all questions about clicks share (http/server.ts). */
+/** Each occupies one of the places that all questions about clicks share (http/server.ts). */
 const filteredWaitingMax = 16;
 const closePollMs = 5;
 const closeMaxMs = 10_000;
@@ -99,7 +99,7 @@ export function startClicks(options: ClicksOptions): Clicks {
     postMessage: message => clickThread.postMessage(message),
   });
   const head = new ProducerHeadFile(headPath(settings.logFolder, producer));
-  // The thread does so later, and a silent producer is presumed dead.
+  // The thread beats from later on, and a silent producer is presumed dead.
   head.beat(waitClock.now());
   const recorder = new Recorder({
     clock,
@@ -136,7 +136,7 @@ export function startClicks(options: ClicksOptions): Clicks {
   const lazyStats = (): LazyThread<StatsThreadFunctions> =>
     lazyThread<StatsThreadFunctions>(answerer, () => threads.stats(settings), onAnswererFailed);
   const stats = lazyStats();
-  // Filters read clicks one by one, for seconds where there are many: nobody else's question waits for that.
+  // Filters read clicks one by one, which takes seconds for very many: other questions must not wait for that.
   const filtering = lazyStats();
   let filteredWaiting = 0;
   const askAbout = async <Answer>(
@@ -173,7 +173,7 @@ export function startClicks(options: ClicksOptions): Clicks {
     latest.counting = await counting?.counts();
     if ((latest.thread.warehouse?.legacyUntil ?? 0) > 0 && !isRecounting) void recountLegacy();
   };
-  /** What an earlier version counted is recounted from the log, once for each start. */
+  /** Days that an earlier version counted are recounted from the log, once per start. */
   let isRecounting = false;
   const recountLegacy = async (): Promise<void> => {
     isRecounting = true;
@@ -214,7 +214,7 @@ export function startClicks(options: ClicksOptions): Clicks {
   const ignore = (error: unknown): void =>
     log.debug('clicks cannot be measured', { failure: describeFailure(error) });
   const stopCounts = clock.every(countsPeriodMs, () => void refreshCounts().catch(ignore));
-  // For a stream that processes share, the counting processes report; the others would only ask the same again.
+  // Of processes that share a stream, only the counting ones report the drift: others would report the same.
   const tellsDrift = isEmbedded || counting !== undefined;
   const stopDrift = tellsDrift
     ? clock.every(driftPeriodMs, () => void refreshDrift().catch(ignore))
@@ -237,7 +237,7 @@ export function startClicks(options: ClicksOptions): Clicks {
       compareHours: (from, to, countsStream) => reconciling.caller.call('compare', from, to, countsStream),
       recountAll: () => thread.call('recountAll'),
       recountDays: (from, to) => reconciling.caller.call('recountDays', from, to),
-      // What came in this very millisecond is deleted, too.
+      // Clicks of this very millisecond are deleted, too.
       forget: code => thread.call('forget', code, clock.now() + 1),
       watchers,
     },
@@ -278,7 +278,7 @@ const systemThreads: ClickThreads = {
   reconcile: settings => startThread(new URL('./reconcile.thread.ts', import.meta.url), settings),
 };
 
-/** The thread that counts what is in Kafka, where this process has that duty. It is restarted when it fails. */
+/** The thread that counts clicks from Kafka, if this process does that. It is restarted when it fails. */
 export type CountingCounts = ReturnType<ConsumerThreadFunctions['counts']>;
 
 export interface Counting {

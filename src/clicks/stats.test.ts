@@ -74,7 +74,7 @@ const sumOf = (rows: readonly { readonly clicks: number }[]): number =>
   rows.reduce((sum, row) => sum + row.clicks, 0);
 
 describe('stats', () => {
-  test('days begin where the asker lives', async () => {
+  test('days begin at midnight in the requested time zone', async () => {
     const utc = await ask('day', 'UTC', '2026-06-01T00:00:00Z');
     expect(utc.series.map(bucket => bucket.clicks)).toEqual([2, 1, 2]);
     const berlin = await ask('day', 'Europe/Berlin', '2026-06-01T00:00:00Z');

@@ -1,8 +1,8 @@
 /**
- * What an owner sees: counts in buckets of the time zone they live in, visitors, and where clicks came from. The counts,
- * the visitors and the lists of a range come from one answer of the warehouse, so they agree exactly. Every bucket of the
- * range is there, empty ones too, so that a chart of the answer is right; those whose clicks may still be on their way
- * are marked as filling.
+ * Statistics as an owner sees them: counts in buckets of the owner's time zone, visitors, and where clicks came from.
+ * The counts, the visitors and the lists of a range come from one answer of the warehouse, so they agree exactly. Empty
+ * buckets are included, so that a chart of the answer is right; buckets for which clicks may still arrive are marked as
+ * filling.
  */
 import type { Clock } from '../base/clock.ts';
 import { bucketStarts, type Interval } from '../base/zone.ts';
@@ -33,7 +33,7 @@ export type StatsSource = Pick<Warehouse, 'answer' | 'answerAll' | 'totals'>;
 export interface ClickSelection extends TimeRange {
   /** More than one is added up; visitors of several links are merged, not added. */
   readonly scopes: readonly Scope[];
-  /** A click has to meet all of them. */
+  /** A click must match all of them. */
   readonly filters: readonly Filter[];
 }
 
@@ -50,7 +50,7 @@ export interface BreakdownQuery extends ClickSelection {
   readonly breakdown: Breakdown;
 }
 
-/** What an answer does not have of its range. */
+/** Which part of its range an answer covers. */
 export interface Coverage {
   readonly source: Answer['source'];
   /** Clicks before this are missing, because single clicks are no longer kept; null when none are. */
@@ -74,7 +74,7 @@ export interface Stats extends Coverage {
   readonly lastClickAt: number | null;
 }
 
-/** What the series adds up to, and the visitors of the same time. */
+/** The sums of the series, and the visitors of the same range. */
 export interface RangeSums {
   readonly clicks: number;
   readonly botClicks: number;
@@ -109,7 +109,7 @@ const dayMs = 24 * 60 * minuteMs;
 
 const topLists = dimensionNames.map(dimension => ({ dimension, offset: 0, limit: listedMax, search: '' }));
 
-/** A source without moments is queried over a network: all in parallel. */
+/** A source that cannot answer all questions at one moment is queried over a network: in parallel. */
 async function askAll(
   source: StatsSource,
   questions: readonly Question[],
@@ -191,7 +191,7 @@ const sumsOf = ({ counts: { clicks, bots, suspicious }, visitors }: Answer): Ran
   clicks,
   botClicks: bots,
   suspiciousClicks: suspicious,
-  // Clicks are exact and visitors an estimate, which may be above them.
+  // Visitors are an estimate, which may exceed the exact number of clicks.
   visitors: Math.min(visitors, clicks),
 });
 
@@ -222,23 +222,23 @@ export interface ClickReports {
   breakdown(query: BreakdownQuery): Promise<CoveredPage>;
   /** Single clicks, the newest first. */
   recent(question: RecentQuestion): Promise<RecentClicks>;
-  /** All that was ever counted of each link, in the same order. */
+  /** The totals of all time of each link, in the same order. */
   totals(links: readonly CountedLink[]): Promise<ScopeTotal[]>;
-  /** People's clicks of each link by itself, in the same order: one number for each bucket. */
+  /** Clicks of people per link, in the same order: one number for each bucket. */
   clicksBy(links: readonly CountedLink[], starts: readonly number[], to: number): Promise<number[][]>;
   /** An owner's links in the order of their clicks. */
   ranking(question: RankingQuestion): Promise<RankedLink[]>;
   /** Single clicks as lines of text, a piece at a time. */
   exportPart(filter: ExportFilter, cursor: ExportCursor | undefined): Promise<ExportPart>;
-  /** Whether everything noted between two times was counted, producer by producer. */
+  /** Whether everything recorded between two times was counted, producer by producer. */
   reconcile(from: number, to: number): Promise<Reconciliation>;
-  /** What different parts say about each hour; with `countsStream` also the stream, which is read for it. */
+  /** Compares the numbers of each hour from different sources; with `countsStream` also those of the stream. */
   compareHours(from: number, to: number, countsStream: boolean): Promise<HourComparison[]>;
   /** Recounts the whole log and replaces the old counts. */
   recountAll(): Promise<void>;
   /** Recounts the days of some hours; returns how many clicks those hours have. */
   recountDays(from: number, to: number): Promise<number>;
-  /** Deletes what was counted of a link so far. */
+  /** Deletes the clicks of a link so far. */
   forget(code: string): Promise<void>;
   readonly watchers: WatchList;
 }
@@ -252,7 +252,7 @@ export interface ExportFilter extends CountedLink, TimeRange {
 export interface ExportCursor {
   readonly partition: string;
   readonly position: number;
-  /** Clicks at that position that were given already. */
+  /** How many clicks at that position were exported already. */
   readonly clicks: number;
 }
 
@@ -260,14 +260,13 @@ export interface ExportPart {
   readonly text: string;
   /** Where to continue; undefined at the end. */
   readonly next: ExportCursor | undefined;
-  /** Of the first part: clicks of the range before this are no longer stored one by one; 0 when all of them are. */
+  /** In the first part: clicks of the range before this are no longer stored one by one; 0 when all of them are. */
   readonly coveredFrom?: number;
 }
 
 /**
- * Click counts of links, for answers that show them beside other things. No caller waits long for them: null means that
- * the warehouse has not answered in time. While it still owes an answer to a question that timed out, it is not asked
- * again.
+ * Click counts of links, for answers that show them beside other data. No caller waits long for them: null means that
+ * the warehouse has not answered in time. While a question that timed out is unanswered, no other is asked.
  */
 /** In the order of the links. Never rejects. */
 export type LinkClicks = (links: readonly CountedLink[], waitMaxMs?: number) => Promise<(number | null)[]>;
@@ -280,7 +279,7 @@ export function createLinkClicks(reports: Pick<ClickReports, 'totals'>, clock: C
   let lateQuestions = 0;
 
   const ask = async (links: readonly CountedLink[]): Promise<number[]> => {
-    // Nothing else of a link has to be copied to the thread that answers.
+    // Copy only what the answering thread needs.
     const counted = links.map(({ code, ownerId }) => ({ code, ownerId }));
     const parts: Promise<{ readonly clicks: number }[]>[] = [];
     for (let from = 0; from < counted.length; from += linksPerQuestion)

@@ -1,5 +1,5 @@
 /**
- * What a warehouse promises, as tests. The expected answers are computed click by click, in the simplest way
+ * The contract of a warehouse, as tests. The expected answers are computed click by click, in the simplest way
  * (fake-warehouse-truth.ts).
  */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
@@ -29,8 +29,8 @@ import { grainMs, type Warehouse } from './warehouse.ts';
 
 export interface ConformanceOptions {
   /**
-   * Every statement costs the engine its planning, however few rows it is about: an everyday run then makes fewer, larger
-   * batches of the same clicks, and asks fewer questions.
+   * The engine plans every statement, which costs time however few rows it affects: everyday runs use fewer, larger
+   * batches of the same clicks, and ask fewer questions.
    */
   readonly isPlanned?: boolean;
 }
@@ -107,7 +107,7 @@ export function warehouseConformance(
       expect(await warehouse.positions()).toEqual(new Map([['p', 300]]));
     });
 
-    test('a batch before its turn is skipped, and counted when its turn comes', async () => {
+    test('a batch that comes too early is skipped, and counted when its turn comes', async () => {
       const [first, second] = partition('p', randomTraffic(seededRandom(10), 200), 100);
       expect((await warehouse.apply([second!])).clicks).toBe(0);
       expect((await warehouse.apply([first!, second!])).clicks).toBe(200);
@@ -173,7 +173,7 @@ export function warehouseConformance(
       await other.close();
     });
 
-    test('what is counted is there for another that opens the same data', async () => {
+    test('another handle on the same data sees the counts', async () => {
       const clicks = randomTraffic(seededRandom(20), 500);
       await warehouse.apply(partition('p', clicks, 100));
       const other = harness.reopen();
@@ -214,7 +214,7 @@ export function warehouseConformance(
       expect((await warehouse.total(scopes[1])).clicks).toBe(10);
       expect(await warehouse.forgottenBefore('abc')).toBe(forgottenAt);
       expect(await warehouse.forgottenBefore('other')).toBe(0);
-      // Half of them happened before the deletion, and come after it.
+      // Half of them happened before the deletion, but arrive after it.
       const later = Array.from({ length: 10 }, (_, n) => ({
         at: forgottenAt - 5 + n,
         visitor: 5 + n,

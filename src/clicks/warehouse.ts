@@ -1,7 +1,8 @@
 /**
- * Where clicks are counted. Counts and stream positions change in one transaction, or, in an engine that has none, a
- * block is known by its place; so a crash or a replay never counts anything twice. Answers come from aggregates, or from
- * single clicks, in the order of their links, where there are few or a filter needs them. `warehouse.conformance.ts` is the meaning of this file.
+ * The port of the database that counts clicks. Counts and stream positions change in one transaction, or, in an engine
+ * without transactions, a block is recognised by its place; so a crash or a replay never counts anything twice. Answers
+ * come from aggregates, or from single clicks if there are few or a filter needs them. `warehouse.conformance.ts`
+ * defines the contract.
  *
  * Everything is counted per scope: a link, an owner's whole account, or an owner's tag. An owner's numbers are
  * therefore as quick to read as a link's.
@@ -17,14 +18,14 @@ export interface Warehouse {
   positions(): Promise<ReadonlyMap<string, number>>;
   /**
    * Counts batches in one transaction. A batch that does not start at the position of its partition is skipped: another
-   * process has counted it, or something before it is missing. Where there are no transactions, batches that were not
-   * counted to the end are completed by giving exactly the same again.
+   * process has counted it, or something before it is missing. Without transactions, batches that were counted only
+   * partly are completed by applying exactly the same batches again.
    */
   apply(batches: readonly LogBatch[]): Promise<ApplyResult>;
 
-  /** Counts, visitors and lists of one stretch of time: all of the same clicks, so that they agree. */
+  /** Counts, visitors and lists of one time range: all of the same clicks, so that they agree. */
   answer(question: Question): Promise<Answer>;
-  /** Several answers, and totals, of one moment: no click is counted between them. Where the engine has such a moment. */
+  /** Several answers, and totals, from one snapshot; only for engines that have snapshots. */
   answerAll?(
     questions: readonly Question[],
     scopes: readonly Scope[],
@@ -34,20 +35,20 @@ export interface Warehouse {
   total(scope: Scope): Promise<ScopeTotal>;
   /** In the order of the scopes. */
   totals(scopes: readonly Scope[]): Promise<ScopeTotal[]>;
-  /** People's clicks of each scope by itself, in the order of the scopes: one number for each bucket. */
+  /** Clicks of people per scope, in the order of the scopes: one number for each bucket. */
   clicksBy(question: ScopesQuestion): Promise<number[][]>;
   /** An owner's links in the order of their clicks; links without clicks are left out. */
   ranking(question: RankingQuestion): Promise<RankedLink[]>;
 
-  /** What was counted of each producer's clicks, per hour. */
+  /** The counted clicks of each producer, per hour. */
   ledger(from: number, to: number): Promise<LedgerRow[]>;
   /** The rows of some hours, and all rows of some producers. */
   ledgerOf(producers: readonly string[], range: TimeRange): Promise<LedgerRow[]>;
-  /** Single clicks, where the warehouse has them; elsewhere they are read from the log. */
+  /** Exports single clicks, if the warehouse has them; otherwise they are read from the log. */
   exportPart?(filter: ExportFilter, cursor: ExportCursor | undefined): Promise<ExportPart>;
-  /** What the counts of all links add up to in each hour, for comparing with the ledger; hours without any are left out. */
+  /** The sums of all links in each hour, for comparing with the ledger; hours without clicks are left out. */
   hourSums(from: number, to: number): Promise<HourSum[]>;
-  /** Hours before it cannot be compared any more. */
+  /** Earlier hours can no longer be compared. */
   comparableSince(): Promise<number>;
   producers(): Promise<CountedProducer[]>;
 
@@ -61,20 +62,20 @@ export interface Warehouse {
    */
   recountAll(plan: RecountPlan, batches: AsyncIterable<readonly LogBatch[]>): Promise<ApplyResult>;
   /**
-   * Replaces the counts of whole days by the clicks that a replay of them gives, in one step: queries meanwhile get the
-   * old numbers, and a failure leaves them. Counting continues, except for the moment of the change.
+   * Replaces the counts of whole days by those of a replay, in one step: queries meanwhile get the old numbers, and a
+   * failure leaves them. Counting continues, except for the moment of the change.
    */
   recountDays(replay: SpanReplay, pause: CountingPause): Promise<void>;
-  /** Forgets how far partitions were counted that are no longer there. */
+  /** Forgets the counted positions of removed partitions. */
   retire(partitions: readonly string[]): Promise<void>;
-  /** What there is to know about a warehouse that is kept in a file. */
+  /** The state of a warehouse that is kept in a file. */
   state?(): Promise<WarehouseState>;
-  /** The earliest time that anything was counted for; undefined when nothing was. */
+  /** The time of the earliest counted click; undefined when there is none. */
   earliest(): Promise<number | undefined>;
   /**
-   * Does a bounded part of what can wait: merging, and the end of single clicks that are older than `singlesFrom`, whose
-   * counts stay, or of minutes older than `minutesFrom` where they are kept apart. Returns how much it did; zero when
-   * nothing is left.
+   * Does a bounded part of the maintenance: merges, removes single clicks older than `singlesFrom`, whose counts stay,
+   * and minutes older than `minutesFrom` if they are kept separately. Returns how much it did; zero when nothing is
+   * left.
    */
   maintain(plan: MaintenancePlan): Promise<number>;
   close(): Promise<void>;
@@ -92,7 +93,7 @@ export function scopeName(scope: Scope): string {
   return scope.kind === 'owner' ? `owner:${scope.ownerId}` : `tag:${scope.ownerId}:${scope.tag}`;
 }
 
-/** Counts are kept by the minute for a while, and by the quarter hour, which fits every time zone, for good. */
+/** Counts are kept per minute for a while, and permanently per quarter hour, which fits every time zone. */
 export type Grain = 'minute' | 'quarter' | 'day';
 export const grainMs: Readonly<Record<Grain, number>> = {
   minute: 60_000,
@@ -144,7 +145,7 @@ export interface Breakdown {
 }
 
 export interface Counts {
-  /** People's. */
+  /** Clicks of people. */
   clicks: number;
   bots: number;
   /** Of the clicks, those that are suspicious. */
@@ -160,9 +161,9 @@ export interface Answer {
   readonly visitors: number;
   /** In the order of the question. */
   readonly breakdowns: readonly BreakdownPage[];
-  /** What it was read from. */
+  /** What the answer was computed from. */
   readonly source: 'aggregates' | 'clicks';
-  /** Clicks before this are missing in it, because they are no longer kept one by one; 0 when none are. */
+  /** Clicks before this are missing, because they are no longer kept one by one; 0 when none are. */
   readonly coveredFrom: number;
   /** Lists cover whole UTC days up to here: counted by an earlier version, which kept them so. 0 for none. */
   readonly listsByDayUntil: number;
@@ -179,7 +180,7 @@ export interface RecentQuestion extends TimeRange {
   readonly scopes: readonly Scope[];
   /** A click has to meet all of them. */
   readonly filters: readonly Filter[];
-  /** So many of the newest are left out. */
+  /** How many of the newest are left out. */
   readonly skip: number;
   readonly limit: number;
 }
@@ -190,7 +191,7 @@ export interface RecentClicks {
   readonly coveredFrom: number;
 }
 
-/** What clicks of one moment are ordered by, so that a page continues where the one before ended. */
+/** The order of clicks of one moment, so that a page continues where the one before ended. */
 export const shownOrder = [
   'code',
   'kind',
@@ -205,7 +206,7 @@ export function compareShown(a: ShownClick, b: ShownClick): number {
   return 0;
 }
 
-/** What a dimension's list has in place of values that are too many to keep: at most `valuesMax` a scope and day. */
+/** The value in lists for those beyond `valuesMax` per scope and day. */
 export const otherValue = '(other)';
 export const valuesMax = 1_000;
 
@@ -226,7 +227,7 @@ export function pageOf(
     total += 1;
     if (clicks < leastClicks) continue;
     values.push({ value, clicks });
-    // There may be a million values, of which a page needs a few.
+    // There may be a million values, and a page needs only a few.
     if (values.length < 4 * last + 1_000) continue;
     values = values.sort(compare).slice(0, last);
     leastClicks = values.at(-1)?.clicks ?? Number.POSITIVE_INFINITY;
@@ -285,9 +286,9 @@ export interface RecountPlan {
   /** The start of a UTC day, or 0 for everything. */
   readonly countFrom: number;
   /**
-   * The producers that had batches when the recount was planned. Reading shows which have batches now: their numbers
-   * restart, also for producers that are not named here. All others keep theirs, except for the named ones when nothing
-   * older than the batches stays.
+   * The producers that had batches when the recount was planned. The numbers of every producer that has batches when
+   * the log is read restart, whether it is named here or not. All others keep theirs, except for the named ones when
+   * nothing older than the batches stays.
    */
   readonly producers: readonly string[];
 }
@@ -297,7 +298,7 @@ export interface LedgerRow {
   readonly hour: number;
   readonly producer: string;
   readonly counted: number;
-  /** Numbers that were skipped: noted by the producer and dropped before they were stored. */
+  /** Skipped numbers: given by the producer to clicks that were dropped before they were stored. */
   readonly skipped: number;
   readonly duplicates: number;
 }
@@ -320,7 +321,7 @@ export interface CountedProducer {
 }
 
 export interface UpkeepOptions {
-  /** Whether days may end whose single clicks, or minutes, are no longer kept. */
+  /** Whether single clicks and minutes of old days are removed. */
   readonly endsDays: boolean;
   readonly minuteDays: number;
   readonly rawDays: number;
@@ -332,7 +333,7 @@ const rowsPerBite = 16_384;
 /** Time that one round may spend. */
 const upkeepMaxMs = 100;
 
-/** Does what can wait, for a while; true when there is more to do. */
+/** Maintains the warehouse for a while; true when there is more to do. */
 export async function maintainWarehouse({
   endsDays,
   minuteDays,
@@ -351,13 +352,13 @@ export async function maintainWarehouse({
 
 /**
  * A pause in which no process counts, for a warehouse that cannot change its counts and its positions in one
- * transaction. The request to pause is advisory. The guarantee comes from a check that nothing was planned between two
- * looks, since only planned blocks are counted (ADR 13).
+ * transaction. The request to pause is advisory. The guarantee comes from a check that nothing was planned meanwhile,
+ * since only planned blocks are counted (ADR 13).
  */
 export interface CountingPause {
   /**
-   * Asks all consumers to wait, takes a `look` once everything planned is counted, and acts on it if nothing was
-   * planned meanwhile. False when something was: what the look found may be inconsistent, and nothing was acted on.
+   * Asks all consumers to wait, calls `look` once everything planned is counted, and then `act` if nothing was planned
+   * meanwhile. False when something was: the result of `look` may be inconsistent, so `act` was not called.
    */
   during(look: () => Promise<void>, act: () => Promise<void>): Promise<boolean>;
 }

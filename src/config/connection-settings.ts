@@ -1,6 +1,6 @@
 /** The settings of connections: encryption, trusted proxies, how many and for how long. */
 
-import { NotARate, off, parseRate, ratesWith, unchanged, visitRates } from '../limits/plans.ts';
+import { InvalidRate, off, parseRate, ratesWith, unchanged, visitRates } from '../limits/plans.ts';
 import {
   cidr,
   integer,
@@ -101,7 +101,7 @@ function checked<Value>(value: Value, check: () => unknown): Value {
     check();
     return value;
   } catch (error) {
-    throw error instanceof NotARate ? new Refused(oneLine(error.message)) : error;
+    throw error instanceof InvalidRate ? new Refused(oneLine(error.message)) : error;
   }
 }
 

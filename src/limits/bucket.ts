@@ -78,7 +78,7 @@ interface Entry {
   readonly fullAt: number;
 }
 
-/** Examined whenever a bucket is added, in turn: enough that full ones are evicted faster than new ones come. */
+/** Buckets examined for each one added, in turn: enough to evict full ones faster than new ones are added. */
 const examinedPerEntry = 4;
 
 export class BucketTable {
@@ -124,7 +124,7 @@ export class BucketTable {
     if (this.#entries.size >= this.#entriesMax && soonest !== undefined) this.#entries.delete(soonest.key);
   }
 
-  /** Goes round and round. Starting at the front each time would step over all entries ever deleted there. */
+  /** Cycles through the buckets: starting at the front each time would step over every entry deleted there before. */
   #next(): readonly [string, Entry] | undefined {
     const { done, value } = this.#round.next();
     if (!done) return value;

@@ -1,11 +1,11 @@
 import { closestName } from '../base/did-you-mean.ts';
 
 /**
- * What each plan allows, in one table; `docs/limits.md` explains it. An allowance counts links by the hour and belongs
- * to the account (without a key: to the address), so a second key does not double it. A burst counts requests by the
- * minute and belongs to the address, so a hundred accounts on one machine are still one machine.
- * Changes and expensive reads are counted for the account too, and for its address as much as ten accounts may have.
- * Invariant: one account can always spend its whole hour at once; a burst limit is never in its way alone.
+ * What each plan allows, in one table; `docs/limits.md` explains it. An allowance limits new links per hour and account
+ * (without a key: per address), so a second key does not double it. A burst limits requests per minute and address, so
+ * a hundred accounts on one machine count as one machine. Changes and expensive reads are limited per account, and for
+ * each address to what ten accounts may do.
+ * Invariant: one account alone can always spend its whole hour at once without reaching a burst limit.
  */
 export const planNames = ['anonymous', 'free', 'verified', 'pro', 'unlimited'] as const;
 export type PlanName = (typeof planNames)[number];
@@ -115,20 +115,20 @@ export const accountsPerAddress = 10;
 const unitMs = { s: 1_000, min: 60_000, h: 3_600_000, day: 86_400_000 } as const;
 const countMax = 1_000_000;
 
-/** What the setting `limits` says when nothing is changed. */
+/** The value of the setting `limits` that changes nothing. */
 export const unchanged = 'default';
 export const off = 'off';
 
 /** A text that is no rate, with the reason. */
-export class NotARate extends Error {
-  override readonly name = 'NotARate';
+export class InvalidRate extends Error {
+  override readonly name = 'InvalidRate';
 }
 
 /** Null for `off`. */
 export function parseRate(text: string): Rate | null {
   if (text === off) return null;
   const [, count = '', unit = ''] = /^([1-9]\d{0,6})\/(s|min|h|day)$/.exec(text) ?? [];
-  if (count === '' || Number(count) > countMax) throw new NotARate(`${text} is not a rate`);
+  if (count === '' || Number(count) > countMax) throw new InvalidRate(`${text} is not a rate`);
   return { count: Number(count), periodMs: unitMs[unit as keyof typeof unitMs] };
 }
 
@@ -152,7 +152,7 @@ export interface VisitRates {
 /** A list with a rate for everyone, rates such as `anonymous=60/min` for the links of one plan, or both. */
 export function visitRates(items: readonly string[]): VisitRates {
   const [everyone = off, ...more] = items.filter(item => !item.includes('='));
-  if (more.length > 0) throw new NotARate(`${more[0]} is a second rate for everyone`);
+  if (more.length > 0) throw new InvalidRate(`${more[0]} is a second rate for everyone`);
   const byPlan = named(
     items.filter(item => item.includes('=')),
     planNames,
@@ -170,9 +170,9 @@ function named<Name extends string>(
     const name = names.find(candidate => candidate === given);
     if (name === undefined) {
       const close = closestName(given, names);
-      throw new NotARate(`${given} has no limit${close === undefined ? '' : `: did you mean ${close}?`}`);
+      throw new InvalidRate(`${given} has no limit${close === undefined ? '' : `: did you mean ${close}?`}`);
     }
-    if (rates.has(name)) throw new NotARate(`${name} is set twice`);
+    if (rates.has(name)) throw new InvalidRate(`${name} is set twice`);
     rates.set(name, parseRate(rest.join('=')));
   }
   return rates;

@@ -53,10 +53,10 @@ export interface RateLimiter {
  */
 const hostsPerSite = 16;
 
-/** One of as many as the rate has in a period. */
+/** One token of a bucket that holds as many as the rate allows per period. */
 export const oneOf = (rate: Rate, key: string): Spending => ({ key, rate, capacity: rate.count, cost: 1 });
 
-/** The same for the address and, for IPv6, for the larger network around it; the key says for what. */
+/** The same spending for the address and, for IPv6, for the larger network around it. */
 export function byAddress(spending: Spending, address: string): Spending[] {
   const { host, site } = addressGroups(address);
   const { key, rate, capacity } = spending;
@@ -76,7 +76,7 @@ export const scaled = ({ count, periodMs }: Rate, factor: number): Rate => ({
   periodMs,
 });
 
-/** Buckets are counted in whole thousandths of a second of each token, which must stay exact. */
+/** A bucket's level is up to `count * periodMs` grains, which must stay an exact integer. */
 const bounded = (count: number, periodMs: number): number =>
   Math.min(count, Math.floor(Number.MAX_SAFE_INTEGER / periodMs));
 
@@ -84,11 +84,11 @@ const bounded = (count: number, periodMs: number): number =>
 export const wholeSeconds = (durationMs: number): number => Math.ceil(durationMs / 1_000);
 
 interface Limited {
-  /** What there was too much of, as a sentence without its full stop. */
+  /** What is limited, as a sentence without its full stop: `Too many …`. */
   readonly what: string;
   /** The name of the limit, for programs. */
   readonly limit: string;
-  /** Another way, as a sentence. */
+  /** An alternative for the caller, as a sentence. */
   readonly otherwise?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }

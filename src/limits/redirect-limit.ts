@@ -13,8 +13,7 @@ const bucketsMax = 50_000;
 
 export interface RedirectLimit {
   /**
-   * Takes one visit of this address to a link of this owner, null for a link without one: 0 when it may go on, or
-   * the seconds to wait.
+   * Counts a visit from this address to a link of this owner, if it has one. Returns the seconds to wait; 0 if allowed.
    */
   allows(address: string, nowMs: number, ownerId: string | null): number;
   /** How often an address had to wait. */
@@ -58,8 +57,8 @@ export function createRedirectLimit(
 }
 
 /**
- * The plans of the accounts that links belong to, for callers that cannot wait for a lookup. An account that was not
- * requested recently is looked up in the background, and until then its plan is unknown.
+ * The plans of the accounts that links belong to, for callers that cannot wait for a lookup. An account that is not in
+ * memory is looked up in the background; until then its plan is unknown.
  * Invariant: an answer is `freshMs` old at most, plus the time that a lookup takes; lookups are few at a time.
  */
 export const freshMs = 60_000;

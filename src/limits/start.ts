@@ -43,7 +43,7 @@ export interface Limits {
   readonly rates: Rates;
   readonly redirects: RedirectLimit;
   readonly probing: ProbingGuard;
-  /** Counts a request rejected by a limit that is not the guard's. */
+  /** Counts a request rejected by any limit but the probing guard. */
   readonly noteLimited: (plan: PlanName, kind: string) => void;
   metrics(): Metric[];
   close(): Promise<void>;
@@ -134,7 +134,7 @@ export function createFallbackLimiter({ shared, own, clock, onFailure }: Fallbac
         try {
           return await ask(spendings, now);
         } catch (error) {
-          // Of many waiting callers only the first one reports.
+          // Only the first of many waiting callers reports.
           if (clock.monotonicMs() >= pausedUntilMs) onFailure(error);
           pausedUntilMs = clock.monotonicMs() + pauseMs;
         }

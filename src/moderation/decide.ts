@@ -1,7 +1,7 @@
 /**
  * A moderator's decision about one link: allow it, hold it behind a warning, or block it. The new status, the entry in
- * the audit log and the end of the wait are one write. The moderator names the version that was reviewed, so that no
- * destination is allowed which replaced it a moment ago.
+ * the audit log and the closed review are one write. The moderator names the version that was reviewed, so a
+ * destination that was changed meanwhile is not allowed unseen.
  */
 import type { Actor } from '../accounts/account.ts';
 import { systemActor } from '../audit/audit-entry.ts';
@@ -39,7 +39,7 @@ export async function decideLink(
   return decided;
 }
 
-/** For many at once, each in its current version: decided, or already as it should be. */
+/** Decides the current version of a link, unless it already has the decided status and no open review. */
 async function decideAsItIs(
   context: ModerationContext,
   actor: Actor,
@@ -129,7 +129,7 @@ export async function decideMany(
   input: DecisionInput,
   cursor: string | undefined,
 ): Promise<ManyDecided> {
-  // Links that are accepted but not yet stored would appear, undecided, behind the walk.
+  // Links that are accepted but not yet stored could appear, undecided, behind the cursor.
   if (cursor === undefined) await context.links.store.settle?.(link => isSelected(link, selection));
   let [decided, unchanged, next] = [0, 0, cursor];
   for (let window = 0; window < windowsMax && decided + unchanged < linksPerCallMax; window += 1) {

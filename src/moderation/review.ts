@@ -29,7 +29,7 @@ export interface Appeal {
   readonly text: string;
 }
 
-/** One of these is as urgent as that risk score. Every further reporter counts, up to the maximum. */
+/** How urgent a report or an appeal is, as a risk score. Every further reporter adds to it, up to the maximum. */
 const firstReportScore = 40;
 const furtherReportScore = 10;
 const appealScore = 50;
@@ -44,7 +44,7 @@ export const appealsMax = 3;
 const waitPerPointMs = 3_000;
 export const decisionDueMs = 5 * 60 * 1_000;
 
-/** Smaller is sooner; undefined when it does not wait. */
+/** Lower is sooner; undefined when the review does not wait. */
 export function placeOf({ openedAt, score }: Review): number | undefined {
   return openedAt === null ? undefined : openedAt - score * waitPerPointMs;
 }

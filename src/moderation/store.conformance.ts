@@ -37,7 +37,7 @@ export function moderationConformance(name: string, open: () => Promise<Moderati
     });
     afterEach(() => harness.dispose());
 
-    /** Creates a held link, as a create does whose destination was judged bad. */
+    /** Creates a held link, like a create whose destination is judged bad. */
     const hold = async (code: string, score: number, at = start): Promise<string | undefined> => {
       const link = sampleLink(code, { status: 'quarantined', createdAt: at, updatedAt: at });
       const review: ReviewNote = { kind: 'open', code, at, score, heldFrom: 'active' };
@@ -125,7 +125,7 @@ export function moderationConformance(name: string, open: () => Promise<Moderati
         expect(await queued()).toEqual(['worst', 'mild', 'mild-later', 'worst-much-later']);
       });
 
-      test('is walked once and in order by its cursors, in pages of any size', async () => {
+      test('cursors reach each link once and in order, in pages of any size', async () => {
         for (let n = 0; n < 20; n += 1) await hold(`c${n}`, n % 5, start + (n % 3) * 1_000);
         const whole = await queued();
         expect(new Set(whole).size).toBe(20);
@@ -142,7 +142,7 @@ export function moderationConformance(name: string, open: () => Promise<Moderati
         }
       });
 
-      ruleTest('refuses a cursor it never gave out', async () => {
+      ruleTest('rejects a cursor that it did not issue', async () => {
         for (const cursor of ["' OR 1=1", 'zz', '.code', `1.${'x'.repeat(65)}`])
           await expect(reviews.queue({ limit: 1, cursor })).rejects.toThrow('cursor');
       });

@@ -43,7 +43,7 @@ export interface ReviewStore {
   appeal(code: string, appeal: Appeal, audit: AuditRecord): Promise<AppealOutcome>;
   /** Removes a link that no longer exists from the queue. */
   dismiss(code: string, at: number): Promise<void>;
-  /** What a write of a link leaves beside it; to be computed again when the write is rejected. */
+  /** The writes that join the transaction of a link; compute them again when that is rejected. */
   traceWrites(trace: LinkTrace): Promise<RecordWrite[]>;
 }
 
@@ -62,7 +62,7 @@ export interface QueueAge {
 /** Counting walks all waiting links, and a number as large as this says enough. */
 export const waitingCountMax = 100_000;
 const countPageSize = 1_000;
-/** A queue of several pages is counted less often: every process does it. */
+/** A queue of several pages is counted less often, because every process counts it. */
 const longCountPeriodMs = 60_000;
 
 export const reportCategories = ['phishing', 'malware', 'spam', 'illegal', 'other'] as const;

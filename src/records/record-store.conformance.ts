@@ -250,7 +250,7 @@ export function recordStoreConformance(
         expect(records.map(({ key }) => times[Number(key.slice(1))])).toEqual([-3, 0, 7, 12, 999, startMs]);
       });
 
-      test('refuses a cursor that it did not give out', async () => {
+      test('rejects a cursor that it did not issue', async () => {
         const page = { limit: 1, cursor: 'made up' };
         const refused = await store.query(noteKind, 'book', { partition: 'a' }, page).catch(error => error);
         expect(refused).toBeInstanceOf(Problem);

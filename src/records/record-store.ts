@@ -6,16 +6,16 @@
 import { invariant, Problem } from '../base/errors.ts';
 import { systemRandom } from '../base/random.ts';
 
-/** A value is what JSON can say; it comes back as it was written. */
+/** A value is JSON and comes back as it was written. */
 export interface RecordKind<Value, Index extends string = string> {
   readonly name: string;
   /** Unique within the kind. */
   readonly key: (value: Value) => string;
   /** Where a value is listed: nowhere, once or several times. */
   readonly indexes: Readonly<Record<Index, (value: Value) => IndexPlace | readonly IndexPlace[] | undefined>>;
-  /** From this time on the record is not there; null for never. */
+  /** From this time on the record does not exist; null for never. */
   readonly expiresAt?: (value: Value) => number | null;
-  /** Of an append-only kind: no one can change such a record, or remove it before this time. */
+  /** Makes the kind append-only: a record cannot be changed, nor removed before this time. */
   readonly lockedUntil?: (value: Value) => number;
 }
 
@@ -28,16 +28,16 @@ export interface IndexPlace {
 export interface Stored<Value> {
   readonly key: string;
   readonly value: Value;
-  /** Another one after each write, also after the record was removed and made again. */
+  /** Different after each write, also after the record was removed and added again. */
   readonly version: number;
-  /** As it was decided when the record was written. */
+  /** Computed when the record was written. */
   readonly expiresAt: number | null;
 }
 
 export interface RecordStore {
   /** The newest committed state, by one read. */
   get<Value>(kind: RecordKind<Value>, key: string): Promise<Stored<Value> | undefined>;
-  /** The same for each key, in their order. For lists: it never takes the room of the gets of others. */
+  /** The same for each key, in their order. For lists: it does not use up the capacity of single gets. */
   getMany<Value>(kind: RecordKind<Value>, keys: readonly string[]): Promise<(Stored<Value> | undefined)[]>;
   query<Value, Index extends string>(
     kind: RecordKind<Value, Index>,
@@ -45,7 +45,10 @@ export interface RecordStore {
     range: RecordRange,
     page: PageRequest,
   ): Promise<RecordPage<Value>>;
-  /** All of the writes, durably, or none: `conflict` when one of them expected something else than there is. */
+  /**
+   * Makes all of the writes, durably, or none: `conflict` when the version that one of them expects is not the current
+   * one.
+   */
   transact(writes: readonly RecordWrite[]): Promise<Transacted>;
   /** Records of all kinds, in the engine's own order: for copying an installation, never for a request. */
   walk(page: PageRequest): Promise<WalkedPage>;
@@ -95,7 +98,7 @@ export interface RecordPage<Value> {
 export interface RecordWrite {
   readonly kind: string;
   readonly key: string;
-  /** The version that has to be there; null when no record may be. */
+  /** The version that the record must have; null when it must not exist. */
   readonly expected: number | null;
   /** The new state; null to remove the record; undefined to leave it as it is. */
   readonly put: RecordState | null | undefined;
@@ -115,7 +118,7 @@ export interface RecordPlace extends IndexPlace {
   readonly index: string;
 }
 
-/** Records of a transaction and their places in indexes: the strictest engine's limit, and so that of all rules. */
+/** The maximum of records and index places in a transaction: the limit of the strictest engine applies to all rules. */
 const transactionItemsMax = 100;
 
 export function assertTransactionSize(writes: readonly RecordWrite[]): void {
@@ -245,7 +248,7 @@ export function positionOf(cursor: string): Position {
     const [sort, key] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
     if (typeof sort === 'string' && typeof key === 'string') return { sort, key };
   } catch {
-    // Not ours.
+    // A cursor that we did not issue.
   }
   throw new Problem('invalid_request', {
     detail: 'This cursor is not valid.',

@@ -9,7 +9,10 @@ import { sampleLink } from '../links/store-samples.ts';
 import { Horizon } from './horizon.ts';
 import { Resolver } from './resolver.ts';
 
-/** A resolver on a store that reads in batches, each of which takes its values when it is sent and answers when the test says so. */
+/**
+ * A resolver on a store that reads in batches. A batch takes its values when it is sent, and answers when the test says
+ * so.
+ */
 class BatchingWorld {
   readonly #clock = new ManualClock();
   readonly #links = new Map<string, Link>();
@@ -117,7 +120,7 @@ test('no visit gets a link as it was before a change that ended before the visit
       await yieldToEventLoop();
       await world.answerAll();
       await Promise.all(visits);
-      // What memory has now is what the store has.
+      // Memory now has the same versions as the store.
       for (const each of codes) {
         const known = world.resolver.recall(each);
         expect(typeof known === 'object' ? known.version : 'nothing').toBe(world.versionOf(each));

@@ -1,10 +1,10 @@
 /**
- * Memory for many small records, in chains of blocks of 64 bytes outside of the garbage collector's heap: a million
- * records are then a few hundred objects to it. A freed block is the next to be taken, so nothing fragments, and
- * memory is taken from the system a chunk at a time, as it is needed.
+ * Memory for many small records, in chains of blocks of 64 bytes outside of the garbage collector's heap: to the
+ * collector, a million records are a few hundred objects. A freed block is the next to be taken, so nothing fragments,
+ * and memory is allocated a chunk at a time, when it is needed.
  *
- * The first word of a block is the number of the next in its chain, 0 at the end; no block has the number 0. What the
- * other 15 words hold is the caller's business.
+ * The first word of a block is the number of the next in its chain, 0 at the end; no block has the number 0. The caller
+ * decides what the other 15 words hold.
  */
 export const blockBytes = 64;
 const blockWords = blockBytes / 4;
@@ -12,7 +12,7 @@ const blockFloats = blockBytes / 8;
 /** A chunk is a mebibyte. */
 const chunkBits = 14;
 const blockMask = 2 ** chunkBits - 1;
-/** Bytes of a block that belong to the text of a chain. */
+/** Bytes at the start of a block for the number of the next one. */
 const linkBytes = 4;
 export const textBytesPerBlock = blockBytes - linkBytes;
 
@@ -41,7 +41,7 @@ export class Blocks {
     return this.#words.length * 2 ** chunkBits * blockBytes;
   }
 
-  /** A block at the end of a chain, with anything in it. There has to be one left. */
+  /** A block at the end of a chain, with undefined contents. At least one must be left. */
   take(): number {
     const block = this.#free;
     if (block === 0) return this.#takeFresh();
@@ -78,7 +78,7 @@ export class Blocks {
     this.#words[block >>> chunkBits]![(block & blockMask) * blockWords + place] = value;
   }
 
-  /** A float takes two words; its place is the half of that of the first. */
+  /** A float takes two words; its place is half the place of the first. */
   float(block: number, place: number): number {
     return this.#floats[block >>> chunkBits]![(block & blockMask) * blockFloats + place]!;
   }
@@ -87,7 +87,7 @@ export class Blocks {
     this.#floats[block >>> chunkBits]![(block & blockMask) * blockFloats + place] = value;
   }
 
-  /** Puts the beginning of a text into a new chain; 0 for none. There have to be enough blocks left. */
+  /** Writes the beginning of a text into a new chain; 0 for an empty text. Enough blocks must be left. */
   write(text: Uint8Array, length: number): number {
     let first = 0;
     let last = 0;

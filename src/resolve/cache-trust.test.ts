@@ -28,7 +28,7 @@ describe('trust in the shared cache', () => {
   const takeDown = (): void => both(({ cache }) => (cache.isDown = true));
   const back = (): void => both(({ cache }) => cache.return());
 
-  test('exists from the start where the cache is empty, and leaves a mark', async () => {
+  test('exists from the start where the cache is empty, and writes a checkpoint', async () => {
     const empty = new World();
     const first = await empty.start();
     expect(first.trust.isTrusted).toBe(true);
@@ -62,7 +62,7 @@ describe('trust in the shared cache', () => {
       expect(one.trust.owed).toBe(0);
     });
 
-    test('is owed as well where the cache is full, and still returns the record it should have dropped', async () => {
+    test('is also owed where the cache is full, and still returns the record it should have dropped', async () => {
       both(({ cache }) => (cache.isFull = true));
       await one.change('abc');
       await world.pass(12_000);
@@ -272,7 +272,7 @@ describe('trust in the shared cache', () => {
     expect(await first.look('old')).toBe(2);
   });
 
-  test('changes that were missed for good invalidate everything', async () => {
+  test('changes that can no longer be read invalidate everything', async () => {
     await world.change('abc');
     one.trust.distrust();
     await settle();
@@ -315,7 +315,7 @@ describe('recent changes', () => {
     expect(recent.completeSinceMs).toBe(startedMs + 20);
   });
 
-  test('tell that a code has not changed, for as long ago as they are complete', () => {
+  test('prove that a code has not changed since a time, as far back as they are complete', () => {
     const clock = new ManualClock(1_000);
     const recent = new RecentChanges(clock);
     clock.advance(1_000);

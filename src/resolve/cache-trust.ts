@@ -1,10 +1,10 @@
 /**
  * Decides which entries of the shared cache this process may trust. It does not look up a code there that changed a
  * moment ago, nor one whose fence could not be set: that fence stays owed until it is set. When a part of the cache
- * returns, nothing is looked up until its checkpoint has been read, because that part may have lost fences. The fences it can
- * have lost are then set again, from this process's own memory if that reaches back far enough, otherwise from the
- * store's feed. If both are too short, every record cached so far is invalid for every process, by a time written into
- * the checkpoint.
+ * returns after an outage, it may have lost fences, so nothing is looked up until its checkpoint has been read. The
+ * fences that may be lost are then set again, from this process's own memory if that reaches back far enough, otherwise
+ * from the store's feed. If both are too short, a time written into the checkpoint invalidates every record cached so
+ * far, for every process.
  */
 import type { Clock } from '../base/clock.ts';
 import type { LinkStore } from '../links/store.ts';
@@ -122,7 +122,7 @@ export class CacheTrust {
     else void this.#pay();
   }
 
-  /** Changes were missed for good: it is unknown which records are stale. */
+  /** Changes were missed and cannot be read again: it is unknown which records are stale. */
   distrust(): void {
     this.#owed.clear();
     this.#mustDistrust = true;
@@ -142,7 +142,7 @@ export class CacheTrust {
     this.#writeCheckpoint(this.#fencedSeq, this.#trustFromMs).catch(() => undefined);
   }
 
-  /** Trusts nothing until it is known how far back the cache's memory reaches. */
+  /** Trusts nothing until it is known since when the cache has lost no fence. */
   async #verify(): Promise<void> {
     this.#isTrusted = false;
     this.#returns += 1;

@@ -89,7 +89,7 @@ export function linkCacheConformance(name: string, open: () => Promise<CacheHarn
         expect([await linkOf('short'), await linkOf('gone')]).toEqual(['unknown', 'unknown']);
       });
 
-      test('is its own beside any number of others that are filled and asked for together', async () => {
+      test('is not mixed up with any number of others that are filled and read together', async () => {
         const codes = Array.from({ length: 300 }, (_, n) => `together${n}`);
         await cache.fence([codes[1]!]);
         await cache.fill(codes[2]!, sampleLink(codes[2]!, { version: 9 }), 60_000);
@@ -164,7 +164,7 @@ export function linkCacheConformance(name: string, open: () => Promise<CacheHarn
       });
     });
 
-    describe('the mark', () => {
+    describe('the checkpoint', () => {
       test('does not exist at first', async () => {
         expect((await cache.readCheckpoint()).checkpoint).toBeUndefined();
       });

@@ -1,10 +1,10 @@
 /**
- * Applies changes made by any process to this one's cache and horizon. The store appends every change in the
- * transaction that makes it, so none is lost; a reader that falls behind the retained part of the feed drops everything
- * it cached. A 404 is only given after asking the store, which makes it exact. Where the store can say cheaply that
- * nothing was written (SQLite's data_version) that costs nothing; elsewhere concurrent callers share one query. Polls
- * are frequent enough for the kill switch, or messages are faster (invalidation.ts) and polls only make up for lost
- * ones. Each poll proves that the cached entries were true a moment ago.
+ * Applies changes made by any process to this one's cache and horizon. The store appends every change to its feed in
+ * the transaction that makes it, so none is lost; a reader that falls behind the retained part of the feed drops
+ * everything it cached. A 404 is exact, because the store is asked before it is answered. Where the store can say
+ * cheaply that nothing was written (SQLite's data_version) that costs nothing; elsewhere concurrent callers share one
+ * query. Either polls are frequent enough for the kill switch, or messages are faster (invalidation.ts) and polls only
+ * find lost ones. Each poll proves that the cached entries were current a moment ago.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Change, LinkStore } from '../links/store.ts';
@@ -19,7 +19,7 @@ export interface FollowerOptions {
   readonly onChange: (code: string) => void;
   /** Every change up to here has been read. */
   readonly onReached?: (seq: number) => void;
-  /** Changes were missed for good: no cached entry may be trusted, here or anywhere. */
+  /** Changes were missed and cannot be read again: no cached entry may be trusted, here or anywhere. */
   readonly onGap: () => void;
   /** Every change made before this moment, by the monotonic clock, is known. */
   readonly onProven?: (atMs: number) => void;
@@ -29,7 +29,7 @@ export interface FollowerOptions {
 
 export const pollMsDefault = 20;
 const pageMax = 1_000;
-/** What does not fit is reported again, which is harmless. */
+/** Changes beyond it are reported again, which is harmless. */
 const reportedMax = 20_000;
 /** After a failure the feed is read again sooner, so that an outage of the store is noticed before memory expires. */
 const retryAfterMs = 250;
@@ -37,7 +37,7 @@ const retryAfterMs = 250;
 export class ChangeFollower {
   readonly #options: FollowerOptions;
   #resumeSeq = 0;
-  /** Up to here the feed was read, although it may resume before. */
+  /** How far the feed was read, although the next round may resume before. */
   #endSeq = 0;
   /** Changes after `resumeSeq` that were reported: the feed has them in each round until it resumes after them. */
   readonly #reported = new Set<number>();
@@ -128,7 +128,8 @@ export class ChangeFollower {
         if (claim !== undefined && claim.length === codeLength) horizon.claim(claim.id);
         onChange(code);
       }
-      // Where an empty number holds the feed back, reading goes on, and the next round begins before it again.
+      // A gap in the numbers holds the feed back: reading continues after it, and the next round begins before it
+      // again.
       const isHeldBack = this.#resumeSeq < afterSeq;
       if (isGap || !isHeldBack) this.#resumeSeq = page.resumeSeq;
       this.#endSeq = page.endSeq;

@@ -172,9 +172,9 @@ describe('a plain link', () => {
     expect(plain).toBeGreaterThan(0);
   });
 
-  test('has a default in every field that may matter', () => {
+  test('has the default in every field that a redirect may depend on', () => {
     expect(isPlain(link())).toBe(true);
-    // What a later version knows about a link matters to it: this one leaves it to `decide`.
+    // A value that only a later version knows may matter, so this version leaves the link to `decide`.
     const decisive = fieldRows.filter(([name]) => !isPlain(link({ [name]: 'another-value' })));
     expect(decisive.map(([name]) => name)).toEqual(['status', 'expiresAt', 'maxClicks', 'forwardQuery']);
   });

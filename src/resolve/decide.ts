@@ -5,7 +5,7 @@
 import { fieldRows } from '../links/fields.ts';
 import type { Link, RedirectType } from '../links/link.ts';
 
-/** A link as the resolver keeps it: its destination was judged again when it was read. */
+/** A link as the resolver keeps it: its destination was checked again when it was read. */
 export interface ResolvedLink extends Link {
   /** False when the destination would not be accepted today, for example because it became one of our hosts. */
   readonly followable: boolean;
@@ -44,7 +44,7 @@ export function decide(link: ResolvedLink | undefined, visit: Visit): Decision {
   return visit.warned ? { kind: 'redirect', status: 302, location, link } : { kind: 'warn', location, link };
 }
 
-/** Fields that do not matter to a visitor, or are judged by themselves. A redirect may depend on any other. */
+/** Fields that do not affect a visitor, or that `isPlain` checks itself. A redirect may depend on any other field. */
 const judgedApart: readonly (keyof Link)[] = [
   'code',
   'longUrl',
@@ -83,7 +83,7 @@ function goneReason(link: ResolvedLink, now: number): GoneReason | undefined {
   return undefined;
 }
 
-/** QR codes add `qr` to the short URL, which is for the statistics and no concern of the destination. */
+/** QR codes add `qr` to the short URL for the statistics; the destination must not see it. */
 function withoutQr(query: string): string {
   if (!query.includes('qr')) return query;
   return query

@@ -28,7 +28,7 @@ export interface WorldOptions {
   readonly random?: Random;
 }
 
-/** Lets everything finish that does not wait for a timer. */
+/** Runs everything that does not wait for a timer. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) await yieldToEventLoop();
 }
@@ -44,7 +44,7 @@ export class World {
   readonly #memory: LinkStore;
   readonly #gates = new Map<string, Promise<void>>();
   isStoreDown = false;
-  /** What a replica answers, where there is one. */
+  /** The answer of the replica, if there is one. */
   near: ((code: string) => Promise<Link | undefined>) | undefined;
   /** Links that are known without the store. */
   readonly newLinks = new Map<string, Link>();
@@ -74,8 +74,8 @@ export class World {
   }
 
   /**
-   * Reads of the code that start from now on take their value, but do not return before the returned function is
-   * called.
+   * Reads of the code that start from now on take their value at once, but return it only after the returned function
+   * is called.
    */
   hold(code: string): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -234,7 +234,7 @@ export class FakeProcess<Cache extends LinkCache = FaultyCache> {
     this.#stops.push(clock.every(1_000, () => void this.poll().catch(() => undefined)));
   }
 
-  /** As by kill -9: its memory is lost, and no process owes the fences that it owed. */
+  /** Like `kill -9`: its memory is lost, and with it the fences that it owed. */
   die(): void {
     this.isDead = true;
     if (this.cache instanceof FaultyCache) this.cache.isDown = true;
@@ -282,7 +282,7 @@ export class FakeProcess<Cache extends LinkCache = FaultyCache> {
     }
   }
 
-  /** The same, bypassing this process's own memory. */
+  /** Like `visit`, but without this process's own memory. */
   async look(code: string): Promise<number> {
     return (await this.finder.find(code))?.version ?? 0;
   }

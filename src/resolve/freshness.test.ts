@@ -73,7 +73,7 @@ describe('freshness', () => {
     freshness.proveByFeed(clock.monotonicMs());
     beat('peer', 2);
     expect(freshness.provenAtMs).toBe(clock.monotonicMs());
-    // The feed says nothing about accounts: what was read of them before the loss was noticed is not proven by it.
+    // The feed has no account changes, so it does not prove copies of accounts from before the loss was noticed.
     expect(freshness.contiguousSinceMs).toBe(100);
   });
 
@@ -127,7 +127,7 @@ describe('freshness', () => {
     expect(freshness.provenAtMs).toBe(clock.monotonicMs());
   });
 
-  test('is not proven by a channel that not every process is on', () => {
+  test('is not proven by a channel that some processes do not use', () => {
     const region = new Freshness(clock, false);
     clock.advance(1);
     region.proveByFeed(clock.monotonicMs());
@@ -136,14 +136,14 @@ describe('freshness', () => {
     expect(region.provenAtMs).toBe(101);
   });
 
-  test('does not take a late message of a process that has left for its return', () => {
+  test('does not mistake a late message of a process that has left for its return', () => {
     freshness.leave('peer', 0);
     expect(freshness.hearBeat('peer', 0)).toBe(true);
     expect(freshness.hearChange('peer', 1)).toBe('next');
     expect(freshness.peers).toBe(1);
   });
 
-  test('does not wait for a process that has left, and waits ten minutes for one that fell silent', () => {
+  test('does not wait for a process that has left, and waits ten minutes for one that went silent', () => {
     freshness.hearBeat('silent', 0);
     expect(freshness.leave('peer', 0)).toBe(true);
     expect(freshness.peers).toBe(2);
@@ -209,7 +209,7 @@ describe('without the store', () => {
     await other.visit('abc');
   });
 
-  test('memory answers on its own for as long as heartbeats of the others arrive', async () => {
+  test('memory alone answers as long as heartbeats of the others arrive', async () => {
     world.isStoreDown = true;
     const lookups = one.cache.gets;
     await world.pass(600_000);
@@ -244,7 +244,7 @@ describe('without the store', () => {
     expect(one.freshness.provenAtMs).toBeGreaterThan(world.clock.monotonicMs() - 1_500);
   });
 
-  test('a process learns of a change that the others know from the feed alone', async () => {
+  test('a process learns of a change that the others know only from the feed', async () => {
     one.isStoreCut = true;
     await world.pass(5_000);
     await world.change('abc');

@@ -1,5 +1,5 @@
 /**
- * Up to when this process's memory is known to be true. Two sources prove it independently:
+ * Tracks up to when this process's memory is proven to be current. Two sources prove it independently:
  * - The store's change feed: every change committed before a read of the feed is known.
  * - The message channel: each process numbers its change messages and repeats the latest number in a heartbeat. When
  *   the numbers of every known process are contiguous and our own heartbeat comes back, no message was missed. A change
@@ -7,8 +7,7 @@
  *   proof while this process does not reach the store.
  * A lost message stops the channel's proof until its sender has repeated it. A new process that has already made
  * changes, or an interruption in which a process may have started and ended unnoticed, stops it until the feed has been
- * read again. A process that stops sending without leaving holds the proof back: it may be partitioned and changing
- * links.
+ * read again. A process that goes silent without leaving also stops it: it may be partitioned and still change links.
  */
 import type { Clock } from '../base/clock.ts';
 
@@ -21,7 +20,7 @@ interface Peer {
   missedAtMs: number;
 }
 
-/** `gap`: messages before it are missing. `repeat`: it was known. */
+/** `gap`: messages before this one are missing. `repeat`: this one was received before. */
 export type Reception = 'next' | 'gap' | 'repeat';
 
 /** A silent process is removed when the feed has been read for this long without it: it ended without leaving. */
@@ -63,7 +62,7 @@ export class Freshness {
     return this.#feedProvenAtMs;
   }
 
-  /** Up to when the channel alone proves that nothing was missed. */
+  /** The time up to which the channel alone proves that nothing was missed. */
   get channelProvenAtMs(): number {
     if (!this.#isWholeChannel || this.#peers.size === 0 || this.#feedProvenAtMs <= this.#brokenAtMs)
       return Number.NEGATIVE_INFINITY;
@@ -80,7 +79,7 @@ export class Freshness {
     return [...(this.#peers.get(name)?.missing ?? [])];
   }
 
-  /** Since when no message was lost for good and no unknown process appeared. */
+  /** Since when no message was lost irrecoverably and no unknown process appeared. */
   get contiguousSinceMs(): number {
     return this.#brokenAtMs;
   }
@@ -91,7 +90,7 @@ export class Freshness {
     for (const [name, { receivedAtMs, missing, missedAtMs }] of this.#peers) {
       if (missing.size > 0 && missedAtMs < atMs) {
         missing.clear();
-        // The feed has the links that the messages named, and not the accounts: copies from before stay doubtful.
+        // The feed has the missed changes of links, but not of accounts: copies of these from before stay doubtful.
         this.#brokenAtMs = Math.max(this.#brokenAtMs, missedAtMs);
       }
       if (atMs - receivedAtMs > silentMaxMs) {
@@ -121,7 +120,7 @@ export class Freshness {
   /** Our own heartbeat has come back: our reception was intact up to the time it was sent. */
   hearOwnBeat(name: string, sentAtMs: number): void {
     const lastSentMs = this.#peers.get(name)?.receivedAtMs;
-    // Nothing says what was missed before the first one, or after we were removed for our own silence.
+    // Messages may have been missed before the first heartbeat, or since we were removed for our own silence.
     if (lastSentMs === undefined || sentAtMs - lastSentMs > interruptionMs) this.#lose();
     this.#hearBeat(name, 0, sentAtMs);
   }

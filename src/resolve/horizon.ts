@@ -1,7 +1,7 @@
 /**
  * Knows which generated codes cannot exist yet, so that a guess costs no I/O. A code decodes to an id; ids outside the
- * spans that regions have leased were never issued, and the few of those that aliases have claimed are kept in a set. A
- * number or two and a short list replace a Bloom filter over every link.
+ * spans that regions have leased were never issued, except for the few that aliases have claimed, which are kept in a
+ * set. A few numbers and a short list replace a Bloom filter over every link.
  */
 import type { LeasedSpan } from '../links/store.ts';
 
@@ -11,11 +11,11 @@ export class Horizon {
   #spans: readonly LeasedSpan[] = [];
   #claimed: Float64Array = new Float64Array(0);
   #claimedSince = new Set<number>();
-  /** A miss is judged several times on its way, so the code that was decoded last is remembered with its id. */
+  /** A miss is judged several times, so the last decoded code is remembered with its id. */
   #decodedCode = '';
   #decodedId: number | undefined;
 
-  /** `idOf` gives undefined for a code that does not have the shape of a generated one. */
+  /** `idOf` returns undefined for a code that does not have the shape of a generated one. */
   constructor(idOf: (code: string) => number | undefined) {
     this.#idOf = idOf;
   }

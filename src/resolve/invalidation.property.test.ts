@@ -1,7 +1,7 @@
 /**
  * Whatever fails in the shared cache, its messages and the processes, in any order, no visitor is sent to a destination
- * that a link left more than two seconds ago. Memory entries live here for as long as the feed proves nothing against
- * them, so one stale record that slips through anywhere would stay.
+ * that was replaced more than two seconds ago. Memory entries live here until the feed reports a change, so a stale
+ * record that gets through anywhere would stay.
  */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -99,7 +99,7 @@ class Story {
     if (kind === 'change') this.#note(code, await process.change(code));
     if (kind === 'silent change') this.#note(code, await this.world.change(code));
     if (kind === 'change and die') {
-      // It may get any distance before it dies.
+      // The process dies at any point of the announcement.
       const version = this.world.change(code);
       void process.invalidation.announce([code]);
       this.#note(code, await version);

@@ -34,7 +34,7 @@ const codesPerMessageMax = 500;
 const beatEveryMs = 1_000;
 /** Less than the time between two heartbeats, each of which makes a process request what it still misses. */
 const repeatAgainMs = 900;
-/** Of all messages that are kept for repeating, in characters, which are bytes here. */
+/** Limits all messages that are kept for repeating, in characters, which are bytes here. */
 const sentLengthMax = 4_000_000;
 /** Processes wait for different times, so that about one of them publishes a change that all of them read. */
 const relayWithinMs = 300;
@@ -87,7 +87,7 @@ export class Invalidation {
   }
 
   /**
-   * For durable changes. Resolves when every process can know of them, or a little later when some cannot be reached.
+   * For durable changes. Resolves when every process has been notified, or a little later if some cannot be reached.
    */
   async announce(codes: readonly string[]): Promise<void> {
     for (const code of codes) this.#forget(code);
@@ -96,7 +96,7 @@ export class Invalidation {
     }
   }
 
-  /** The same for an account or a key. */
+  /** Announces a change of an account or a key. */
   async announceAccount(change: string): Promise<void> {
     this.#options.onAccountChange(change);
     await this.#publish(`account ${change}`);
@@ -142,7 +142,7 @@ export class Invalidation {
 
   #beat(): void {
     const { cache, clock } = this.#options;
-    // Receivers notice a lost one by its absence.
+    // Receivers notice a missing heartbeat.
     cache.publish(`${this.#name} ${this.#changes} beat ${clock.monotonicMs()}`).catch(() => undefined);
   }
 
@@ -195,7 +195,7 @@ export class Invalidation {
     }
   }
 
-  /** Repeats messages that another process has missed, and often others with it: one repetition is for all of them. */
+  /** Repeats messages that another process has missed. Often several have missed them, so a repetition is for all. */
   #repeat(wantedOf: string, numbers: string): void {
     if (wantedOf !== this.#name) return;
     const { cache, clock } = this.#options;
@@ -221,20 +221,20 @@ function codesIn(list: string): string[] {
 }
 
 /**
- * Every change is reported twice, by a message and by the store's feed, in either order. This class matches the pairs,
- * so that a change that only the feed reported stands out: the process that made it died or was cut off before it could
- * publish it.
+ * Every change is reported twice, by a message and by the store's feed, in either order. This class matches the pairs
+ * and so finds changes that only the feed reported: the process that made them died or was cut off before it could
+ * publish them.
  */
 export type ChangeSource = 'message' | 'feed';
 
 interface Unpaired {
-  /** How often the message was ahead of the feed; below zero, how often it was behind. */
+  /** Messages minus reports of the feed. */
   readonly lead: number;
   readonly atMs: number;
 }
 
 /**
- * A counterpart that has not arrived by then never arrives. Short, because a stray message would match a later change.
+ * After this time a counterpart is no longer expected. Short, because a stray message would match a later change.
  */
 const timeoutMs = 5_000;
 const codesMax = 20_000;

@@ -102,7 +102,7 @@ function held(memory: LinkMemory, of: string): { link: Link | undefined } | unde
 }
 
 describe('links in memory', () => {
-  test('are those that a simple SIEVE cache would hold, as they were given', () => {
+  test('are the same as in a simple SIEVE cache, and unchanged', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 8 }), steps, (capacity, run) => {
         const memory = memoryOf(capacity);
@@ -136,7 +136,7 @@ describe('links in memory', () => {
     );
   });
 
-  test('take no more than their bytes, and the newest is always there', () => {
+  test('take no more than the allowed bytes, and always include the newest', () => {
     const bytesMax = 4_096;
     fc.assert(
       fc.property(steps, run => {
@@ -198,7 +198,7 @@ describe('links in memory', () => {
     const target = new Uint8Array(100);
     const end = memory.copyUrl(entry, target, 5);
     expect(Buffer.from(target.subarray(5, end)).toString()).toBe('https://example.com/t1');
-    // What replaces it was never counted.
+    // The entry that replaces it was never counted.
     memory.keep('t1', sampleLink('t1'), known);
     expect(memory.clickNumbering(memory.find('t1'))).toBe(0);
   });

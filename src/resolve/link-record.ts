@@ -1,12 +1,12 @@
 /**
- * A link as bytes in this process's memory, from the table of its fields: small, and never read by another version.
- * The code and the destination stand apart, because a redirect needs only these.
+ * Encodes a link as bytes in this process's memory, by the table of its fields: small, and never read by another
+ * version. The code and the destination are kept separately, because a redirect needs only these.
  */
 import { compileObject } from '../base/compiled-object.ts';
 import { fieldRows, type LinkField } from '../links/fields.ts';
 import type { Link } from '../links/link.ts';
 
-/** Owners whose identifiers are kept once for all their links; those beyond have theirs in each record. */
+/** How many owners are kept once for all their links; further ones are written into each record. */
 const ownersMax = 65_536;
 const decoder = new TextDecoder();
 
@@ -14,20 +14,20 @@ type Row = (typeof fieldRows)[number];
 const isApart = ([name]: Row): boolean => name === 'code' || name === 'longUrl';
 const rows = fieldRows.filter(row => !isApart(row));
 const apart = fieldRows.filter(isApart);
-/** From the values in the order of their rows, those that stand apart first. */
+/** Takes the values in the order of their rows, the separate ones first. */
 const linkOf = compileObject<readonly unknown[], Link>(
   [...apart, ...rows].map(([name], place) => ({ name, from: String(place) })),
 );
 
-/** In place of a number: there is none, or it is not a small whole one and follows as a float. */
+/** Markers before a number: null, or not a small integer, which follows as a float. */
 const [noNumber, asFloat, firstNumber] = [0, 1, 2];
-/** In place of an owner: there is none, or its text follows. */
+/** Markers before an owner: null, or its text follows. */
 const [noOwner, asText, firstOwner] = [0, 1, 2];
 
 export class LinkRecords {
   #owners: string[] = [];
   #ownerNumbers = new Map<string, number>();
-  /** What is being written, what is being read, and how far. */
+  /** The buffer for writing, the record that is being read, and the position in either. */
   #bytes = Buffer.alloc(4_096);
   #record: Uint8Array = this.#bytes;
   #at = 0;
@@ -54,7 +54,7 @@ export class LinkRecords {
     return linkOf(values);
   }
 
-  /** No record made before may be decoded after it. */
+  /** Records encoded before can no longer be decoded after this. */
   clear(): void {
     this.#owners = [];
     this.#ownerNumbers = new Map();
@@ -118,7 +118,7 @@ export class LinkRecords {
     return new DataView(this.#record.buffer, this.#record.byteOffset).getFloat64(this.#at - 8);
   }
 
-  /** Seven bits in a byte, the lowest first; the eighth says that more follow. */
+  /** Seven bits per byte, the lowest first; the eighth bit says that more follow. */
   #writeNumber(value: number): void {
     this.#reserve(8);
     let rest = value;
@@ -140,7 +140,7 @@ export class LinkRecords {
     }
   }
 
-  /** One more than the length, so that 0 stands for none. */
+  /** Writes the length plus one, so that 0 stands for null. */
   #writeText(text: string | null): void {
     if (text === null) {
       this.#writeNumber(0);

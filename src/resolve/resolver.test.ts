@@ -137,7 +137,7 @@ describe('resolver', () => {
     expect(reads).toHaveLength(2);
   });
 
-  test('a store that only sends messages proves nothing', async () => {
+  test('a store without a change token proves nothing', async () => {
     const { changeToken, ...withoutToken } = store;
     expect(changeToken).toBeDefined();
     store = withoutToken;

@@ -1,6 +1,6 @@
 /**
- * How a code is resolved to its link: memory, the shared cache where there is one, the store; and the follower that
- * keeps all of them current.
+ * Resolves a code to its link: from memory, the shared cache if there is one, or the store. The follower keeps all of
+ * them current.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
@@ -42,9 +42,9 @@ export interface ResolvingOptions {
 
 export interface Resolving {
   readonly resolver: Resolver;
-  /** The records changed: after this no process serves the old ones for longer than a message takes. */
+  /** Announces changed records: after this no process serves the old ones for longer than a message takes. */
   readonly announce: Announce;
-  /** The same for an account or its keys. */
+  /** Announces a change of an account or its keys. */
   readonly announceAccount: (change: string) => Promise<void>;
   /** Caches a link that was just created for its first visitor, if the settings want that. */
   readonly keep: (link: Link) => void;
@@ -69,7 +69,7 @@ export interface Isolation {
 
 const bytesPerMb = 1024 * 1024;
 
-/** More than a heartbeat, or a read of the feed, late. */
+/** Longer than a late heartbeat or a late read of the feed takes. */
 const isolatedAfterMs = 3_000;
 
 /** How often the store is asked for changes: cheaply where it is a file, and seldom where messages are quicker. */
@@ -80,7 +80,7 @@ export async function startResolving(options: ResolvingOptions): Promise<Resolvi
   const isEmbedded = store.changeToken !== undefined;
   const lifetimes = lifetimesOf(config);
   const staleMaxMs = config.staleIfIsolatedS * 1_000;
-  // Codes of other strategies are not leased: the mark does not apply to them.
+  // Codes of other strategies are not leased, so the high-water mark does not apply to them.
   const leasesCodes = config.codeStrategy === 'range';
   const horizon = new Horizon(leasesCodes ? codes.space.decode : () => undefined);
   // Processes of other regions are not on this region's channel, so it cannot prove that nothing changed.
@@ -111,9 +111,9 @@ export async function startResolving(options: ResolvingOptions): Promise<Resolvi
     onMissed: () => void follower.catchUp().catch(() => undefined),
     random,
   });
-  // Reading a file is quicker than passing the read gate, and a file is never behind itself as a replica is.
+  // Reading a file is quicker than passing the read gate, and unlike a replica a file is never behind.
   const isDirect = isEmbedded && !isShared;
-  // A link that is still queued would otherwise be looked up in the store, where it cannot be yet.
+  // A link that is still queued would otherwise be looked up in the store, which does not have it yet.
   const keepsNewLinks = config.cacheWriteThrough || config.writes === 'queued';
   const follower = new ChangeFollower({
     store,
@@ -179,7 +179,7 @@ export async function startResolving(options: ResolvingOptions): Promise<Resolvi
       sinceMs: freshness.contiguousSinceMs,
       untilMs: freshness.channelProvenAtMs,
     }),
-    // It had to respond for the follower to start.
+    // The follower started, so the store responded then.
     storeSilentMs: () => clock.monotonicMs() - Math.max(followedMs, follower.provenAtMs),
     isolation,
     metrics: () => [
@@ -207,7 +207,7 @@ function lifetimesOf(config: Config): CacheLifetimes {
   };
 }
 
-/** A copy is renewed long before it expires, and often enough not to be the one that a full Redis evicts. */
+/** A copy is renewed long before it expires, and often enough that a full Redis evicts others first. */
 const renewEveryMaxMs = 30_000;
 
 function renewEveryMs({ usualMs, newMs, popularMs, customMs }: CacheLifetimes): number {

@@ -42,7 +42,7 @@ export class StoreHealth {
     return this.#turn - Math.max(oldest.sinceTurn, this.#answeredTurn) >= waitingTurnsMax;
   }
 
-  /** The same store, monitored. A replica's answer says nothing about the store itself. */
+  /** The same store with its reads monitored. A replica's answer says nothing about the store itself. */
   watched<Store extends Pick<LinkStore, 'find' | 'changes' | 'spans'>>(store: Store): Store {
     return {
       ...store,

@@ -34,7 +34,7 @@ test('a store that comes up a little later is used', async () => {
   expect(attempts).toBe(5);
 });
 
-test('a store that stays down is given up after half a minute, and the line says where and why', async () => {
+test('the wait for a store that stays down ends after half a minute, and the line says where and why', async () => {
   const clock = new HastyClock();
   const start = clock.monotonicMs();
   let attempts = 0;

@@ -1,8 +1,8 @@
 /**
- * The start of a store that is a separate server. When everything starts with the machine, the store may start later
- * than Terse, so Terse waits for it: a server without a limit, because it can meanwhile say what it waits for
- * (waiting-room.ts), every other process for half a minute. A failure that waiting cannot fix, such as a wrong
- * password, is immediate. Either way the failure is one line that says where and why.
+ * Waits for a store that is a separate server. When everything starts with the machine, the store may start later than
+ * Terse. A Terse server waits without a limit, because it can report meanwhile what it waits for (waiting-room.ts);
+ * every other process waits for half a minute. A failure that waiting cannot fix, such as a wrong password, is reported
+ * at once. A failure is always one line that says where and why.
  */
 
 import { existsSync } from 'node:fs';
@@ -43,7 +43,7 @@ export async function awaitStore<Result>(
   open: () => Promise<Result>,
   { name, clock, random, log, isHopeless = () => false, waitMaxMs, onDown, isGivenUp }: AwaitStoreOptions,
 ): Promise<Result> {
-  // Nothing else may exist yet that keeps the process running.
+  // So far, nothing else may keep the process running.
   const letGo = stayAlive();
   const startedMs = clock.monotonicMs();
   const endMs = startedMs + (waitMaxMs ?? waitMaxMsDefault);
@@ -82,7 +82,10 @@ function reasonOf(error: unknown, causesMax = 5): string {
   return inner === '' ? error.message : inner;
 }
 
-/** `progress` is that of a migration into this store, if there was one. Prevents a server from starting on an incomplete installation, whose changes the migration would then undo. */
+/**
+ * Prevents a server from starting on an incomplete installation, whose changes the migration would undo. `progress` is
+ * that of a migration into this store, if there was one.
+ */
 export function requireFinished(progress: string | undefined): void {
   if (progress === undefined) return;
   const { phase, from } = JSON.parse(progress) as { phase: string; from: string };
@@ -92,12 +95,12 @@ export function requireFinished(progress: string | undefined): void {
   );
 }
 
-// A restore fills one folder inside the data folder, renames that when it is complete, and moves its contents up; a
+// A restore fills one folder inside the data folder, renames it when it is complete, and then moves its contents up. A
 // server that started in between would create a new installation beside half of the old one.
 
-/** Being filled; worthless if abandoned. */
+/** The folder while it is being filled; worthless if the restore is abandoned. */
 export const fillingFolder = (data: string): string => join(data, 'restore.filling');
-/** Complete; whatever is still in it has yet to be moved up. */
+/** The folder once complete; files that are still in it must be moved up. */
 export const completeFolder = (data: string): string => join(data, 'restore.complete');
 
 /** Prevents a server from starting on such a folder. */

@@ -51,7 +51,7 @@ export function dynamoName(url: string): string {
   return `the DynamoDB table ${table} at ${endpoint}`;
 }
 
-/** No credentials, wrong ones, or ones that may not do this: waiting does not change that. */
+/** Missing, wrong or insufficient credentials: waiting does not help. */
 export function isLoginRefused(error: unknown): boolean {
   const cause = error instanceof Problem ? error.cause : error;
   return (

@@ -38,7 +38,7 @@ function patientReads(path: string): PatientReads {
   const clock = systemClock;
   const watch = new DiskWatch({ clock, diskReads: () => process.resourceUsage().fsRead });
   const thread = new ReadingThread<Link | null>({
-    // Its answers are garbage once they are sent, and a small heap is collected sooner.
+    // Its answers become garbage once they are sent, and `smol` collects that sooner.
     startThread: () => new Worker(new URL('./sqlite-reader.thread.ts', import.meta.url), { smol: true }),
     path,
     onRound: longestMs => watch.note(longestMs),

@@ -1,7 +1,8 @@
 /**
- * What processes of an earlier version may no longer change, because it is imported into records and not read again:
- * what they changed would be lost, so that it fails. When a key or session was last used may be lost, since one failure
- * fails all writes of that process that share its transaction. Tables that an installation does not have need no fence.
+ * Rejects changes that processes of an earlier version make to tables that were imported into records: these tables are
+ * not read again, so the changes would be lost. Only the times at which a key or session was last used are accepted,
+ * and lost: a rejection would fail all other writes in the same transaction. Tables that an installation does not have
+ * need no fence.
  */
 import type { MigrationSet as PostgresMigrations } from '../engines/postgres/migrations.ts';
 import type { MigrationSet as SqliteMigrations } from '../engines/sqlite/migrations.ts';
@@ -9,7 +10,7 @@ import type { MigrationSet as SqliteMigrations } from '../engines/sqlite/migrati
 const message = 'a newer version of Terse has taken over this table';
 const component = 'earlier versions';
 
-/** The component whose migrations made a table: a table of that name without it is somebody else's. */
+/** The component whose migrations created a table: without it, a table of that name is not ours. */
 export const formerComponents: Readonly<Record<string, string>> = {
   audit: 'audit',
   accounts: 'accounts',
@@ -21,7 +22,7 @@ export const formerComponents: Readonly<Record<string, string>> = {
   block_entries: 'blocklist',
 };
 
-/** Of an update of those that others may change, the columns. */
+/** For tables with columns that may still be updated: the columns that may not. */
 const tables: Readonly<Record<string, string>> = {
   accounts: '',
   api_keys:
@@ -48,7 +49,7 @@ export const sqliteFence: SqliteMigrations = {
   ],
 };
 
-/** The state is one that processes of the earlier version answer with 503. */
+/** Processes of the earlier version answer this SQLSTATE with 503. */
 export const postgresFence: PostgresMigrations = {
   component,
   steps: [

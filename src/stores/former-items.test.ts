@@ -79,7 +79,7 @@ describeWithEngine('dynamodb', 'a table of the version before records', () => {
         { pk: 'review-queue', sk: '0001#waiting', record: { place: 1, code: 'waiting', openedAt: 7 } },
       ].map(item => ({ put: item })),
     );
-    // A busy machine is no reason to fail: deadlines are not what this is about.
+    // Long deadlines, so that a busy machine does not fail the test.
     const deadlines = { readDeadlineMs: 30_000, writeDeadlineMs: 60_000 };
     const options = { clock: systemClock, random: systemRandom, expiryGraceMs: dayMs, ...deadlines };
     const opened = await Promise.all([1, 2, 3].map(() => openDynamoStores(url, options)));

@@ -1,8 +1,8 @@
 /**
- * Brings the items that an earlier version kept in DynamoDB (accounts, keys, sessions, invitations, the audit log,
- * blocklist entries, reviews that wait) into records. Reviews that were decided can only be found by walking the whole
- * table, which `terse setup` does. What belongs to an account comes before it, in transactions of their own that may be
- * repeated; the account and the position that was reached are one transaction, as in former-tables.ts.
+ * Imports the items that an earlier version kept in DynamoDB (accounts, keys, sessions, invitations, the audit log,
+ * blocklist entries, waiting reviews) into records. Decided reviews can only be found by walking the whole table, which
+ * `terse setup` does. The keys and sessions of an account are written before it, in separate transactions that may be
+ * repeated; the account and the new position are one transaction, as in former-tables.ts.
  */
 import {
   blockEntryKind,
@@ -40,7 +40,7 @@ const pageItems = 20;
 const walkedItems = 200;
 const entryPrefix = 'entry#';
 const reportPrefix = 'report#';
-/** What has to be brought before everything is a record. */
+/** Everything to import until all former items are records. */
 export const formerItems = [...formerTables, 'all reviews'] as const;
 const reviewWalk = formerItems.at(-1)!;
 const reviewPart = { part: 'reviews', prefix: 'review#' };
@@ -60,7 +60,7 @@ export async function importFormerItems(
     });
     const [place] = page.items;
     if (place === undefined) return undefined;
-    return { reached: place.sk, writes: await bringAccount(records, dynamo, place.accountId, isHere) };
+    return { reached: place.sk, writes: await importAccount(records, dynamo, place.accountId, isHere) };
   });
   await importItems(records, 'audit', async reached => {
     const day = await nextDay(dynamo, reached);
@@ -72,13 +72,13 @@ export async function importFormerItems(
       ...(reached === undefined ? {} : { range: { above: reached } }),
     });
     if (items.length === 0 && (await nextDay(dynamo, lastIdOf(day))) === undefined) return 'later';
-    // An empty day is left behind by its last possible id.
+    // An empty day is passed by its last possible id.
     const writes = items.map(({ sk, entry }) =>
       put(auditKind(auditDays), { id: sk, isRoutine: false, ...JSON.parse(entry) } as AuditEntry),
     );
     return { reached: items.at(-1)?.sk ?? lastIdOf(day), writes };
   });
-  await importItems(records, 'block_entries', reached => bringEntries(records, dynamo, reached));
+  await importItems(records, 'block_entries', reached => pageOfEntries(records, dynamo, reached));
   await importItems(records, 'reviews', async reached => {
     const { items } = await dynamo.query<Recorded<{ readonly code: string }>>({
       pk: 'review-queue',
@@ -87,11 +87,11 @@ export async function importFormerItems(
     });
     const [place] = items;
     if (place === undefined) return undefined;
-    return { reached: place.sk, writes: await bringReview(records, dynamo, place.record.code) };
+    return { reached: place.sk, writes: await importReview(records, dynamo, place.record.code) };
   });
 }
 
-async function bringEntries(records: RecordStore, dynamo: Dynamo, reached: string | undefined) {
+async function pageOfEntries(records: RecordStore, dynamo: Dynamo, reached: string | undefined) {
   const { items } = await dynamo.query<Recorded<OperatorEntry> & { readonly addition: number }>({
     pk: 'block-entries',
     limit: pageItems,
@@ -109,8 +109,8 @@ async function bringEntries(records: RecordStore, dynamo: Dynamo, reached: strin
   return { reached: entries.at(-1)!.sk, writes: [put(blockListKind, state, list), ...writes] };
 }
 
-/** The reports in transactions of their own; one that was brought already conflicts with itself, and stays. */
-async function bringReview(records: RecordStore, dynamo: Dynamo, code: string): Promise<RecordWrite[]> {
+/** Writes each report in a separate transaction; one that was imported already conflicts with itself and stays. */
+async function importReview(records: RecordStore, dynamo: Dynamo, code: string): Promise<RecordWrite[]> {
   const pk = partitionOf('review', code);
   const found = await dynamo.get<Recorded<Review>>({ pk, sk: 'review' });
   if (found === undefined || (await records.get(reviewKind, code)) !== undefined) return [];
@@ -126,24 +126,24 @@ async function bringReview(records: RecordStore, dynamo: Dynamo, code: string): 
   return [put(reviewKind, { ...found.record, reportsKept: items.length })];
 }
 
-/** All reviews, by a walk over the whole table; those that are records already stay as they are. */
+/** Imports all reviews by walking the whole table; those that are records already are not changed. */
 export async function importAllReviews(records: RecordStore, dynamo: Dynamo): Promise<number> {
   const before = await records.get(importKind, reviewWalk);
   if (before?.value.reached === null) return 0;
   const walk = new TableWalk(dynamo);
-  let brought = 0;
+  let imported = 0;
   let cursor: string | undefined;
   do {
     const page = await walk.rarePage<Recorded<Review>>(reviewPart, cursor, walkedItems);
     for (const { sk, record } of page.items) {
       if (sk !== 'review') continue;
-      const writes = await bringReview(records, dynamo, record.code);
-      if (writes.length > 0 && (await records.transact(writes)) === 'done') brought += 1;
+      const writes = await importReview(records, dynamo, record.code);
+      if (writes.length > 0 && (await records.transact(writes)) === 'done') imported += 1;
     }
     cursor = page.next;
   } while (cursor !== undefined);
   await records.transact([put(importKind, { table: reviewWalk, reached: null }, before)]);
-  return brought;
+  return imported;
 }
 
 /** `isHere`: the position is still the one that was read. `later`: nothing is left now, but more may be added. */
@@ -161,15 +161,15 @@ const importItems = (
     return page === 'later' ? undefined : (page ?? { reached: null, writes: [] });
   });
 
-/** A table that has no account of an earlier version has nothing else of one. */
+/** A table without an account of an earlier version has no other items of one, so its reviews need no walk. */
 async function noteNewTable(records: RecordStore, dynamo: Dynamo): Promise<void> {
   if ((await records.get(importKind, 'accounts')) !== undefined) return;
   const { items } = await dynamo.query<Key>({ pk: 'accounts', limit: 1 });
   if (items.length === 0) await records.transact([put(importKind, { table: reviewWalk, reached: null })]);
 }
 
-/** Only while the position is here: a process that lags behind would restore what was removed since. */
-async function bringAccount(
+/** Writes only while the position is unchanged: a process that lags behind would restore what was removed since. */
+async function importAccount(
   records: RecordStore,
   dynamo: Dynamo,
   id: string,
@@ -184,7 +184,7 @@ async function bringAccount(
   if (found === undefined) return [];
   const keys = await keysOf(dynamo, pk);
   const sessions = JSON.parse(sessionsItem?.sessions ?? '[]') as Session[];
-  // One that was brought already conflicts with itself, and stays.
+  // One that was imported already conflicts with itself and stays.
   for (const key of keys) await records.transact([isHere, ...keyWrites(key)]);
   for (const session of sessions) await records.transact([isHere, sessionWrite(session)]);
   return [
@@ -204,7 +204,7 @@ async function keysOf(dynamo: Dynamo, pk: string): Promise<ApiKey[]> {
   return keys;
 }
 
-/** The day of the id that was reached, or the first one after it. */
+/** The day of the reached id, or the first day after it if that one is finished. */
 async function nextDay(dynamo: Dynamo, reached: string | undefined): Promise<string | undefined> {
   const from = reached === undefined ? undefined : dayOf(reached);
   const isOver = reached !== undefined && from !== undefined && reached === lastIdOf(from);

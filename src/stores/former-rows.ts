@@ -1,4 +1,4 @@
-/** Rows of the tables that are records now, as the values they became: `createdAt` is the column `created_at`. */
+/** Converts rows of former tables to the values of records: the column `created_at` becomes `createdAt`. */
 import type { OperatorEntry } from '../abuse/operator-entries.ts';
 import type { Account, ApiKey } from '../accounts/account.ts';
 import type { Session } from '../accounts/session-store.ts';
@@ -8,7 +8,7 @@ import { auditIdOfNumber } from '../audit/audit-log.ts';
 import type { Review } from '../moderation/review.ts';
 import type { ReportRecord } from '../moderation/store.ts';
 
-/** `names` are those of the value, with spaces between; other columns stay behind. A column that came later is null. */
+/** `names` are the fields, separated by spaces; other columns are ignored. A column that the table lacks is null. */
 function readerOf<Value>(names: string): (row: unknown) => Value {
   const columns = names
     .split(' ')
@@ -21,7 +21,7 @@ function readerOf<Value>(names: string): (row: unknown) => Value {
 
 const accountRowOf = readerOf<Account>('id name role plan email passwordHash createdAt suspendedAt');
 
-/** The first accounts had no role but whether they were an admin's. */
+/** The first accounts had the column `is_admin` instead of a role. */
 export function accountOf(row: unknown): Account {
   const account = accountRowOf(row);
   if (account.role !== null) return account;
@@ -68,7 +68,7 @@ export function reviewOf(row: unknown): Review {
   return { ...review, appeal: text === null || at === null ? null : { at, text } };
 }
 
-/** With the columns of an actor and a subject, and what was changed as JSON. */
+/** Also has the columns of an actor and a subject, and the change as JSON. */
 export type AuditRow = Readonly<Record<string, string | null>> & {
   readonly seq: number;
   readonly at: number;

@@ -135,7 +135,7 @@ async function expectFenced(run: (statement: string) => Promise<unknown>): Promi
       });
     }
   }
-  // Written in passing, by requests that change something else.
+  // Accepted, because requests that change something else write these too.
   await run('UPDATE api_keys SET last_used_at = 9');
   await run('UPDATE sessions SET last_seen_at = 9');
   await run(
@@ -158,7 +158,7 @@ async function expectAdded({ audit, records }: Stores): Promise<void> {
   expect(routine?.expiresAt).toBe(routineAt + auditDays * 24 * 60 * 60 * 1_000);
 }
 
-test('an import that cannot go on ends, and says of what', async () => {
+test('an import that cannot continue fails and names the table', async () => {
   const records = createMemoryRecords(systemClock);
   await records.transact([put(emailKind, { email: 'ada@example.com', accountId: 'another' })]);
   const row = {
@@ -240,7 +240,7 @@ describe('an installation of the version before', () => {
     database.close();
   });
 
-  test('of the first of all versions is found whole', async () => {
+  test('of the very first version is found whole', async () => {
     const data = freshFolder();
     const database = openForWriting(join(data, 'terse.db'));
     for (const statement of [
@@ -276,7 +276,7 @@ describe('an installation of the version before', () => {
     await opened.links.close();
   });
 
-  test('lets go of its store when it cannot be imported', async () => {
+  test('closes its store when it cannot be imported', async () => {
     const data = freshFolder();
     const config = configOf('--data', data);
     const database = openForWriting(join(data, 'terse.db'));

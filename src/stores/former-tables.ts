@@ -1,11 +1,11 @@
 /**
- * Brings the rows of tables that an earlier version made (accounts, keys, sessions, invitations, the audit trail, reviews,
- * reports, blocklist entries) into records, at the start; a new installation has none of them. Each page of rows is one
- * transaction with the position that it reached: a start that was interrupted goes on from there, and of several
- * processes that start at once each page is brought by one. The tables stay as they are and are never read again, but
- * for the audit trail: processes of the earlier version add to it until they are replaced, so that every start brings
- * what was added. In Postgres an entry may become visible after later ones, so the last of them are compared again. Their
- * other changes are refused (former-fence.ts).
+ * At the start, imports the rows of tables that an earlier version made (accounts, keys, sessions, invitations, the
+ * audit trail, reviews, reports, blocklist entries) into records; a new installation has none of them. Each page of
+ * rows is one transaction with the position that it reached: a start that was interrupted continues from there, and if
+ * several processes start at once, only one of them imports each page. The tables are not changed, and never read again
+ * except for the audit trail: processes of the earlier version add to it until they are replaced, so every start
+ * imports what was added. In Postgres an entry may become visible after later ones, so the last of them are compared
+ * again. Other changes by those processes are rejected (former-fence.ts).
  */
 
 import { blockEntryKind, blockListKey, blockListKind } from '../abuse/operator-entries.ts';
@@ -49,16 +49,16 @@ import {
 
 /** Reads of one engine; names of tables and columns are ours, values are not. */
 export interface FormerTables {
-  /** Whether an earlier version made it. */
+  /** Whether the table exists and an earlier version made it. */
   has(table: string): Promise<boolean>;
-  /** In the order of the column. */
+  /** The next rows in the order of the column. */
   after(table: string, column: string, value: string | number, limit: number): Promise<unknown[]>;
   having(table: string, column: string, value: string): Promise<unknown[]>;
 }
 
 export interface Position {
   readonly table: string;
-  /** The last row that was brought; null when all were. */
+  /** The last imported row; null when all are imported. */
   readonly reached: string | number | null;
 }
 
@@ -68,20 +68,20 @@ export const importKind: RecordKind<Position, never> = {
   indexes: {},
 };
 
-/** What has to be brought, in the order of it. */
+/** The tables to import, in order. */
 export const formerTables = ['accounts', 'audit', 'reviews', 'block_entries'] as const;
 
 interface ImportedPage {
   readonly reached: Position['reached'];
   readonly writes: readonly RecordWrite[];
-  /** After it nothing is left, although more may be added. */
+  /** Nothing is left after this page, although more may be added later. */
   readonly isLast?: boolean;
 }
 
-/** Each conflict is another process that was first, unless the position is the same as before. */
+/** A conflict means that another process was first, unless the position has not changed. */
 const conflictsMax = 20;
 
-/** Until the position is null, or a page is the last one. */
+/** Imports pages until the position is null or a page is the last one. */
 export async function importPages(
   records: RecordStore,
   table: string,
@@ -115,7 +115,7 @@ interface FormerTable {
   readonly pageRows: number;
   /** Processes of the earlier version may add to it. */
   readonly isGrowing?: boolean;
-  /** Of the first rows only, where `taken` says so. */
+  /** `taken`: how many of the rows the writes cover, if not all. */
   readonly writesOf: (rows: readonly unknown[]) => Promise<{ writes: RecordWrite[]; taken?: number }>;
 }
 
@@ -143,7 +143,7 @@ const importTable = (
   { table, column, first, pageRows, isGrowing = false, writesOf }: FormerTable,
 ): Promise<void> =>
   importPages(records, table, async before => {
-    // Also after `terse migrate`, which copies positions but no former tables.
+    // Also if there is a position: `terse migrate` copies positions but no former tables.
     if (!(await tables.has(table))) return { reached: null, writes: [] };
     const from = before?.value.reached ?? first;
     const rows = await tables.after(table, column, from, pageRows);
@@ -158,7 +158,7 @@ const importTable = (
 const accountWritesMax = 1_000;
 const accountsAtOnce = 10;
 
-/** An account with everything that belongs to it. */
+/** Imports each account with everything that belongs to it. */
 function accountTable(records: RecordStore, tables: FormerTables): FormerTable {
   const writesOfAccount = async (account: Account): Promise<RecordWrite[]> => {
     const of = async (table: string) =>
@@ -191,7 +191,7 @@ function accountTable(records: RecordStore, tables: FormerTables): FormerTable {
   };
 }
 
-/** An account, what is unique about it, and the lists of what belongs to it. */
+/** The account, the reservations of its unique values, and the lists of what belongs to it. */
 export const accountWrites = (
   account: Account,
   keys: readonly ApiKey[],
@@ -215,7 +215,7 @@ export const keyWrites = (key: ApiKey): RecordWrite[] => [
 export const sessionWrite = (session: Session): RecordWrite =>
   put(sessionKind, { session, accountEpoch: 0, keyEpoch: session.keyId === null ? null : 0 });
 
-/** None when no admin is among the accounts. */
+/** Empty when no admin is among the accounts. */
 export async function adminWrites(
   records: RecordStore,
   accounts: readonly Account[],
@@ -239,12 +239,12 @@ const auditTable = (auditDays: number | undefined): FormerTable => ({
   }),
 });
 
-/** More numbers than transactions that write to the trail at the same time take. */
+/** More than the number of entries that concurrent transactions can add. */
 const lateEntriesMax = 10_000;
 /** Longer than a transaction lasts, and than it takes to replace all processes of the earlier version. */
 const lateEntryMs = 24 * 60 * 60 * 1_000;
 
-/** Brings entries at or before the position that an earlier start has not seen. */
+/** Imports entries at or before the position that an earlier start did not see. */
 async function importLateEntries(
   records: RecordStore,
   tables: FormerTables,
@@ -267,14 +267,14 @@ async function importLateEntries(
     );
     const late = entries.filter((_, index) => known[index] === undefined);
     const outcome = late.length === 0 ? 'done' : await records.transact(late.map(entry => put(kind, entry)));
-    // Another process that starts has brought some of them.
+    // Another starting process has imported some of them.
     if (outcome === 'conflict') conflicts += 1;
     else after = rows.at(-1)?.seq ?? reached;
     if (conflicts === conflictsMax) throw new Error('late entries of the audit trail cannot be imported');
   }
 }
 
-/** A review with the reports about its link. */
+/** Imports each review with the reports about its link. */
 const reviewTable = (tables: FormerTables): FormerTable => ({
   table: 'reviews',
   column: 'code',

@@ -10,7 +10,7 @@ import type { Link } from '../links/link.ts';
 import { type LinkTransfers, linkOfCopy } from '../links/transfer.ts';
 
 interface OpenLinks extends Pick<LinkTransfers, 'links'> {
-  /** Of a migration into the store. */
+  /** The progress of a migration into the store. */
   progress(): Promise<string | undefined>;
   close(): unknown;
 }
@@ -38,7 +38,7 @@ export function createLinkPages(config: Pick<Config, 'links' | 'data'>) {
   };
 }
 
-/** No request waits for a page, and it is larger than what a request reads. */
+/** Long, because no request waits for a page, and a page is larger than what a request reads. */
 const readDeadlineMs = 10_000;
 
 export async function openLinks({ links, data }: Pick<Config, 'links' | 'data'>): Promise<OpenLinks> {

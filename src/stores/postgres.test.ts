@@ -59,7 +59,7 @@ describeWithEngine('postgres', 'the stores on Postgres', () => {
     await postgres.close();
   });
 
-  test('are not waited for where there is no such database, and the line that says so has no secret', async () => {
+  test('are not waited for if the database does not exist, and the error contains no secret', async () => {
     const url = new URL(await freshDatabase());
     url.pathname = '/nowhere';
     url.password = 'hunter2';

@@ -1,7 +1,7 @@
 /**
- * One address that attacks by connections, as a process of its own: COUNT at once, each doing the same. A connection
- * that the server ends is opened again. `bun attacker.ts KIND COUNT ADDRESS URL SECONDS`; prints "ready" when each has
- * been opened once, and ends by itself.
+ * An attack with COUNT connections from one address, as a separate process. A connection that the server ends is opened
+ * again. `bun attacker.ts KIND COUNT ADDRESS URL SECONDS` prints "ready" when each has been opened once, and ends by
+ * itself.
  */
 import { connect, type Socket } from 'node:net';
 

@@ -60,12 +60,12 @@ async function attack(kind: string, count: number, url: string): Promise<void> {
     { stdout: 'pipe', stderr: 'inherit' },
   );
   processes.push(child);
-  // It says so when every connection has been opened.
+  // The attacker prints this when every connection has been opened.
   const { value } = await child.stdout.getReader().read();
   expect(new TextDecoder().decode(value)).toBe('ready\n');
 }
 
-/** The attack was going on until now, and has met a bound. */
+/** Checks that the attack is still running and has reached a limit. */
 async function expectAttacked(url: string): Promise<void> {
   expect(processes.every(child => child.exitCode === null)).toBe(true);
   const met = await Promise.all(

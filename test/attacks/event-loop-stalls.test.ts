@@ -1,6 +1,6 @@
 /**
- * No request may keep the event loop, and with it every redirect, from running. Every operation of the API gets
- * everything hostile that fits into a request, and a probe inside of the server measures how long the loop was held up.
+ * No request may block the event loop, and with it every redirect. Every operation of the API gets all kinds of hostile
+ * input that fit into a request, and a probe inside the server measures how long the loop was blocked.
  */
 import { afterAll, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { storedRows } from '../kit/stored-rows.ts';
 import { adminKey, startTerseProcess, type TerseProcess, temporaryFolder } from '../kit/terse-process.ts';
 import { type HostileRequest, hostileRequests } from './hostile-requests.ts';
 
-/** What we aim for is 20 ms; a processor shared with others takes longer for the same work, the faults took seconds. */
+/** The goal is 20 ms; a shared processor takes longer for the same work, and real faults took seconds. */
 const stallMaxMs = scaled(100, 60);
 /** The same work costs more when caches and cores are shared, so the least of a few readings counts. */
 const attemptsMax = 4;
@@ -92,7 +92,9 @@ async function leastOf(operation: Operation, request: HostileRequest): Promise<O
   return least;
 }
 
-/** Nothing is made of a hostile body, and what is wrong is named; each item of a list is refused for itself. */
+/**
+ * Checks that a hostile body creates nothing and that the answer names the fault; list items are rejected one by one.
+ */
 function expectRefused({ status, text }: Outcome, what: string, { field, isNamed }: HostileRequest): void {
   if (status === 200) {
     const { results } = JSON.parse(text) as { results: readonly { status: number }[] };
@@ -106,7 +108,7 @@ function expectRefused({ status, text }: Outcome, what: string, { field, isNamed
   }
 }
 
-/** The largest list that is accepted must not hold up others either. */
+/** The largest accepted list must not block others either. */
 async function honestList(): Promise<{ route: string; what: string; stallMs: number; requests: number }> {
   const links = Array.from({ length: 10_000 }, (_, index) => ({
     longUrl: `https://h${index}.example/${'a'.repeat(scaled(100, 1_500))}`,
@@ -127,14 +129,14 @@ async function honestList(): Promise<{ route: string; what: string; stallMs: num
 const isChange = ({ method, id }: Operation): boolean =>
   method !== 'GET' && !/^(?:edit|replace)Link$/.test(id);
 
-/** At small scale each operation gets its share, and all of them together get everything. */
+/** At small scale each operation gets a part of the requests, and all operations together get all of them. */
 function chosen(requests: readonly HostileRequest[], turn: number): readonly HostileRequest[] {
   const step = ({ headers, field }: HostileRequest): number =>
     headers !== undefined ? scaled(12, 1) : field === undefined ? 1 : scaled(3, 1);
   return requests.filter((request, index) => index % step(request) === turn % step(request));
 }
 
-/** The document is built for the first who asks, so every reading takes a server of its own. */
+/** The first request builds the document, so every measurement needs a new server. */
 async function firstDocumentMs(): Promise<number> {
   const folder = temporaryFolder();
   const socket = join(folder, 'probe.sock');

@@ -39,7 +39,7 @@ const start = async (options: TerseProcessOptions): Promise<TerseProcess> => {
   started.push(terse);
   return terse;
 };
-// A test that failed has stopped nothing.
+// A failed test does not stop its servers.
 afterEach(() => Promise.all(started.splice(0).map(terse => terse.kill())));
 
 describe('other users of the machine', () => {
@@ -136,7 +136,7 @@ describe('other users of the machine', () => {
     await use(first, firstKeyIn(dataFolder)!);
     await first.stop();
     const clickSpill = folder();
-    // Of a producer that another process looks after, so that it is left as it is.
+    // The spill of a living process, so that it is not taken over.
     const spill = join(clickSpill, `producer~${process.pid}`);
     mkdirSync(spill);
     writeFileSync(join(spill, 'segment'), 'clicks');

@@ -1,7 +1,7 @@
 /**
- * A free account that does all it may for an hour, with the largest and least compressible values that are accepted, on
- * every route that leaves something behind. The clock is held still and moved by hand, so that an hour takes as long as
- * its requests. The small scale has a tenth of the limits.
+ * A free account uses all of its limits for an hour, with the largest and least compressible accepted values, on every
+ * route that stores something. The clock is moved by hand, so that an hour takes only as long as its requests. The
+ * small scale has a tenth of the limits.
  */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
@@ -20,14 +20,14 @@ setDefaultTimeout(heavyTestMaxMs);
 
 const minuteMs = 60_000;
 const limits = scaled('free=10/h,freeChanges=240/day,signIn=1/min,report=2/h', 'default');
-/** What one unit of a limit may leave on disk, with indexes and half-empty pages; a large edit takes several units. */
+/** The maximum stored per unit of a limit, with indexes and half-empty pages; a large edit takes several units. */
 const kilobytesPer = { create: 16, change: 2, signIn: 1, report: 8 } as const;
 const kilobytesAtRest = 128;
 /** In the first hour the bucket of a day is full; in the others a twenty-fourth of it comes back. */
 const changeUnits = { first: scaled(250, 2_500), later: scaled(10, 100) } as const;
 
 const random = seededRandom(17);
-/** Three bytes for each of so many characters, of which no two texts have much in common. */
+/** A random text of three-byte characters. */
 const wideText = (length: number): string =>
   String.fromCharCode(
     ...Array.from({ length }, () => 0x4e00 + (random.bytes(2).reduce((a, b) => a * 64 + b, 0) % 0x4fff)),
@@ -60,7 +60,7 @@ const someCode = (): string => codes[random.bytes(1)[0]! % codes.length]!;
 const as = (method: string, path: string, body?: unknown) =>
   call(method, path, { key, ...(body !== undefined && { body }) });
 
-/** What is left behind by each route that a free account may use, by the limit that it draws from. */
+/** The routes that store something for a free account, by the limit that they draw from. */
 const routes: Readonly<Record<string, readonly (() => Promise<Answer>)[]>> = {
   create: [
     async () => {
@@ -93,7 +93,7 @@ const routes: Readonly<Record<string, readonly (() => Promise<Answer>)[]>> = {
   ],
 };
 
-/** Each limit until it refuses. */
+/** Uses each limit until it rejects. */
 async function spendAll(): Promise<void> {
   for (const [limit, ways] of Object.entries(routes)) {
     for (let turn = 0; ; turn += 1) {
@@ -114,7 +114,7 @@ async function spendAnHour(): Promise<Map<string, number>> {
   return new Map(accepted);
 }
 
-/** What the data folder takes once the write-ahead logs are in their databases. */
+/** The size of the databases after their write-ahead logs were merged. */
 function storedBytes(): number {
   for (const entry of readdirSync(terse.dataFolder)) {
     if (!entry.endsWith('.db')) continue;

@@ -1,6 +1,6 @@
 /**
- * Requests made to keep a server busy: for every operation of the API, everything in it that a caller chooses, as large
- * as it may be and shaped to meet the slow paths of parsers, normalisers and regular expressions.
+ * Requests that are made to keep a server busy: for every operation of the API, every input at its maximum size, shaped
+ * to hit the slow paths of parsers, normalisers and regular expressions.
  */
 import type { JsonSchema, Schemas } from '../fuzz/json-schema.ts';
 import type { Operation } from '../fuzz/openapi-operations.ts';
@@ -9,7 +9,7 @@ import { scaled } from '../kit/scale.ts';
 export interface HostileRequest {
   readonly what: string;
   readonly path: string;
-  /** The field that is hostile, if it is one, and whether a refusal has to name it. */
+  /** The hostile field, if it is one, and whether the rejection must name it. */
   readonly field?: string;
   readonly isNamed?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ const mebibyte = 1024 * 1024;
 const fill = (text: string, length: number): string =>
   text.repeat(Math.ceil(length / text.length)).slice(0, length);
 
-/** Two marks of different classes in turns are what canonical ordering has to sort. */
+/** Two alternating marks of different classes, which canonical ordering must sort. */
 const marks = '\u0301\u0316';
 const percentMarks = '%CC%81%CC%96';
 
@@ -106,7 +106,7 @@ function numbered(bytes: number, member: (index: number) => string): string {
 
 const bulkItemsMax = 10_000;
 
-/** Lists for the bulk route whose every item is refused, after as much work as possible. */
+/** Lists for the bulk route of which every item is rejected, after as much work as possible. */
 function hostileItems(bytes: number): Record<string, () => string> {
   const itemBytes = Math.floor(bytes / bulkItemsMax);
   const itemsOf = (item: (index: number, length: number) => unknown, length = itemBytes) => {
@@ -190,7 +190,7 @@ export function hostileRequests(
   return requests;
 }
 
-/** Good values for the fields that are needed before others are looked at. */
+/** Valid values for required fields, so that the others are validated. */
 function sampleOf({ id }: Operation): Record<string, unknown> {
   if (id === 'createLink') return { longUrl: 'https://a.example/', customAlias: '*' };
   if (id === 'openSession') return { email: 'a@a.example', password: 'wrong words of a stranger' };

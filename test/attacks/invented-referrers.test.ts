@@ -1,4 +1,4 @@
-/** Strangers who send clicks with invented referrers do not hide the real ones: what came often is shown. */
+/** Clicks with invented referrers do not hide a real referrer that came often. */
 import { afterAll, expect, test } from 'bun:test';
 import { ClickedTerse } from '../kit/clicked-terse.ts';
 import { rateOf, report } from '../kit/report.ts';
@@ -19,7 +19,7 @@ interface Shown {
   readonly clicks: number;
 }
 
-/** In this order, but for those that are on their way together. */
+/** In this order, except for those that are in flight together. */
 async function visitAll(code: string, domains: readonly string[]): Promise<void> {
   for (let from = 0; from < domains.length; from += atOnce) {
     const visits = domains.slice(from, from + atOnce).map(domain => {
@@ -44,7 +44,7 @@ const orders: Record<string, Traffic> = {
   },
 };
 
-/** How many clicks of the real one are shown, in the list of the link and in that of its tag. */
+/** How many clicks of the real referrer are shown, in the list of the link and in that of its tag. */
 async function shownOf(code: string, tag: string, sent: readonly string[]): Promise<number> {
   await clicked.counted();
   const shown = [];

@@ -15,11 +15,11 @@ import { until } from '../kit/until.ts';
 setDefaultTimeout(heavyTestMaxMs);
 
 const floodAddresses = scaled(25, 100);
-/** Attempts that each of them has under way; connections are this many in all. */
+/** Concurrent attempts of each address. */
 const attemptsAtOnce = scaled(4, 5);
 const floodPauseMs = scaled(50, 5);
 const signIns = scaled(5, 20);
-/** Ends a run that hangs; what a person would wait for is two seconds. */
+/** Only ends a run that hangs; a person would wait for two seconds. */
 const signInMaxMs = 60_000;
 
 const password = 'correct horse battery';
@@ -99,7 +99,7 @@ function startFlood(url: string, emailOf: () => string, { leaves = false } = {})
   };
 }
 
-/** Returns once the flood has been answered so often that every address has had its first attempts. */
+/** Returns once every address has had answers to its first attempts. */
 async function untilUnderWay({ answers }: Flood): Promise<void> {
   const count = () => Object.values(answers).reduce((sum, each) => sum + each, 0);
   await until('the flood', () => count() >= floodAddresses * 4, { maxMs: signInMaxMs });
@@ -232,7 +232,7 @@ describe('a flood of guesses at all accounts, with the limit by address switched
     } finally {
       report(`flood at all accounts: ${await flood.stop()}`);
     }
-    // The queue was full, or this has shown nothing.
+    // Unless the queue was full, the test has shown nothing.
     expect(flood.answers[503]).toBeGreaterThan(0);
   });
 

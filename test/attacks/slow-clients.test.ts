@@ -69,7 +69,7 @@ test('a process with few files to open lets in no more than it can serve', async
   expect(await visitAmongHalfHeads(url)).toEqual(new Set([302]));
   expect(await metricOf(url, 'terse_connections')).toBeLessThanOrEqual(150);
   expect(await metricOf(url, 'terse_connections_evicted_total')).toBeGreaterThanOrEqual(350);
-  // What needs files of its own still gets them.
+  // Work that needs files still gets them.
   const created = await callerOf(url)('POST', '/api/v1/links', { body: { longUrl: 'https://example.com/' } });
   expect(created.status).toBe(201);
   expect((await follow(url, created.body.shortCode)).status).toBe(302);
@@ -88,7 +88,7 @@ test(
     ).bytes();
     const before = residentBytes(pid);
 
-    // They may wait for longer after a visit than before one, so that all of them are there together.
+    // Visit first: idle connections may wait longer after a visit, so that all of them are open together.
     const idle = async (): Promise<void> => {
       const client = await open(url, visit);
       await client.receives('302 Found');
@@ -103,7 +103,7 @@ test(
     });
     await Promise.all(readers);
     expect(await metricOf(url, 'terse_connections')).toBeGreaterThanOrEqual(idleCount + readerCount);
-    // Until all is sent that has somewhere to go, and forgotten; who does not read is cut off after ten seconds.
+    // Wait until everything that can be sent is sent and freed; clients that do not read are cut off after ten seconds.
     await Bun.sleep(4_000);
     let grownBytes = residentBytes(pid) - before;
     for (let waits = 0; waits < 8 && grownBytes > grownMaxBytes; waits += 1) {

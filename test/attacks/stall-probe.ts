@@ -1,7 +1,7 @@
 /**
- * Loaded into a server before it starts, this measures how long its event loop is held up: how much processor time the
- * main thread spends between two ticks of a timer. Unlike the time on the wall, that does not grow when other processes
- * use the machine. A GET on the socket in STALL_PROBE_SOCKET returns the longest stall since the last one.
+ * Preloaded into a server, this measures how long its event loop is blocked: the CPU time of the main thread between
+ * two ticks of a timer. Unlike wall-clock time, that does not grow when other processes use the machine. A GET on the
+ * socket in STALL_PROBE_SOCKET returns the longest stall since the last request.
  */
 import { dlopen } from 'bun:ffi';
 

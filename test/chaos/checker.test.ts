@@ -497,7 +497,7 @@ describe('the checker finds', () => {
   });
 });
 
-test('the verdict says after which faults there was time to see that everything works again', () => {
+test('the verdict says after which faults recovery was checked', () => {
   const { faults } = check([
     run,
     fault(100, 1_000, [{ part: 'store' }]),
@@ -510,7 +510,7 @@ test('the verdict says after which faults there was time to see that everything 
   expect(faults.map(({ isRecoveryChecked }) => isRecoveryChecked)).toEqual([false, true, true]);
 });
 
-test('the verdict says how long an edit was not obeyed, and how long a fault was felt', () => {
+test('the verdict says how long an edit was not obeyed, and how long recovery took', () => {
   const { stalenessMs, faults, revokedUsedMs } = check([
     run,
     made,

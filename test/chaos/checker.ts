@@ -1,7 +1,7 @@
 /**
- * Judges the history of a chaos run. It is independent of the product: it knows what clients asked and what they were
- * answered, which faults there were, and the bounds that the documents state. An operation whose outcome is unknown may
- * have taken effect at any time after it began, or never; whatever is wrong under every such reading is a violation.
+ * Judges the history of a chaos run. It is independent of the product: it uses the requests and answers of clients, the
+ * faults, and the documented bounds. An operation with an unknown outcome may have taken effect at any time after it
+ * began, or never; an answer that is wrong in every such case is a violation.
  */
 import { type ClickTotals, checkClicks } from './click-rules.ts';
 import type {
@@ -22,7 +22,7 @@ export interface FaultRow {
   readonly name: string;
   readonly operations: number;
   readonly failed: number;
-  /** Failed or not, their client was itself late. */
+  /** Operations whose client itself was late, whether they failed or not. */
   readonly delayed: number;
   /**
    * From the end of the fault to the beginning of the last operation that failed before one of its kind succeeded again,
@@ -40,7 +40,7 @@ export interface Verdict {
   readonly faults: readonly FaultRow[];
   /** By kind: operations, those that failed, and those without a definite outcome. */
   readonly operations: ReadonlyMap<string, { all: number; failed: number; unknown: number }>;
-  /** For each acknowledged change, how much later the last redirect began that did not obey it. */
+  /** For each acknowledged change, how much later the last redirect to the old destination began. */
   readonly stalenessMs: { readonly calm: readonly number[]; readonly faulty: readonly number[] };
   readonly links: number;
   readonly clicks: ClickTotals;
@@ -50,12 +50,12 @@ export interface Verdict {
 
 /** After a fault has ended, everything works again within this time. */
 export const recoveryMaxMs = 15_000;
-/** A machine that is short of CPU time lets a deadline pass now and then, without any fault. */
+/** On a machine short of CPU time a few operations miss their deadline without any fault. */
 const strayShareMax = 0.01;
 const strayMax = 2;
 /**
- * A client this late says nothing about how quick a server is: connections to clients and engines pass through the same
- * event loop, and a server waits a second for its store.
+ * The failures of a client this late prove nothing about the server: connections to clients and engines pass through
+ * the same event loop, and a server waits a second for its store.
  */
 const delayedMs = 250;
 
@@ -111,7 +111,7 @@ export function check(events: readonly HistoryEvent[]): Verdict {
   };
 }
 
-/** Nothing that clients do explains a 4xx; of other kinds it is judged with what is known of the link or the key. */
+/** Operations for which no 4xx is justified; for others it depends on the link or the key. */
 const neverRejected: readonly Operation['kind'][] = ['bulk', 'stats', 'final-stats', 'create-key'];
 
 const isCreate = (operation: Operation): operation is Create =>
@@ -163,7 +163,7 @@ function checkKeys(
   return latestMs;
 }
 
-/** Answers that say no are not failures; a client that was kept from working is. */
+/** A rejection is not a failure; no answer, a 5xx or an unknown outcome is. */
 const hasFailed = ({ status, outcome }: Operation): boolean =>
   status === undefined || status >= 500 || outcome === 'unknown';
 const wasDelayed = ({ lagMs }: Operation): boolean => lagMs > delayedMs;

@@ -1,12 +1,12 @@
 /**
- * Clicks held against the visits of the history. What Terse says that it lost is not taken on trust: a process that is
- * killed loses what it had in memory, which is what its visitors did just before, and nothing else loses a click.
+ * Compares clicks with the visits of the history. Reported losses must be justified: only a kill loses clicks, and only
+ * those in memory, of visits just before it.
  */
 import type { ClickAccount, Fault, StatsRead, Visit } from './history.ts';
 import { bounds } from './reachability.ts';
 import type { Objection } from './violation.ts';
 
-/** As docs/clicks.md states it: a kill loses about a second's worth of clicks. */
+/** According to docs/clicks.md, a kill loses about a second's worth of clicks. */
 export const clickLossMs = 1_000 + bounds.slackMs;
 
 export interface ClickTotals {
@@ -16,7 +16,7 @@ export interface ClickTotals {
   readonly unknown: number;
   readonly counted: number;
   readonly lost: number;
-  /** Of both kinds of visits, those whose clicks a kill may have lost. */
+  /** Visits of both kinds whose clicks a kill may have lost. */
   readonly atRisk: number;
 }
 

@@ -55,7 +55,7 @@ test.each(['postgres', 'dynamodb'] as const)('every part of %s fails in every wa
   );
 });
 
-test('two actions of one fault have different targets, and a name of both', () => {
+test('two actions of one fault have different targets, and both are in its name', () => {
   const pairs = plan(options).filter(({ actions }) => actions.length > 1);
   expect(pairs.length).toBeGreaterThan(20);
   for (const { actions } of pairs) expect(nameOf(actions, 'postgres')).toContain(' + ');

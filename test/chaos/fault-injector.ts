@@ -1,6 +1,6 @@
 /**
- * What breaks when, decided by the seed alone, and how it is broken and mended. Every kind of fault comes once before any
- * comes again; one in four comes together with another.
+ * Plans faults from the seed alone, injects them and heals them. Every kind of fault comes once before any is repeated;
+ * one in four comes together with another.
  */
 import { sleep, systemClock } from '../../src/base/clock.ts';
 import { type Random, seededRandom } from '../../src/base/random.ts';
@@ -31,14 +31,14 @@ export interface PlanOptions {
   readonly hasClocks: boolean;
   readonly count: number;
   /**
-   * After each fault, in turn: the shortest and the longest rest. Recovery is checked after those that are longer than
+   * The shortest and the longest rest after each fault, in turn. Recovery is checked after rests that are longer than
    * its bound.
    */
   readonly restsMs: readonly (readonly [number, number])[];
 }
 
 const durationMs = [2_000, 10_000] as const;
-/** Longer than a process without engines serves what it knew. */
+/** Longer than an isolated process serves links from memory. */
 const isolationMs = [9_000, 14_000] as const;
 const skewsMs = [5_000, -5_000, 90_000, -90_000, 3_600_000, -3_600_000];
 const pairShare = 0.25;
@@ -57,7 +57,7 @@ export function plan({ seed, set, processes, hasClocks, count, restsMs }: PlanOp
     ? ['store', 'redis', 'stats', 'clients']
     : ['store', 'redis', 'clients'];
   const anyFault = (): LinkFault => among(['refused', 'swallowed']);
-  /** A process that makes changes without Redis, beside one that could learn of them by Redis alone. */
+  /** A process that makes changes without Redis, beside one that could learn of them only through Redis. */
   const crossed = (): FaultAction[] => {
     const process = anyone();
     const other = (process + 1 + Math.floor(random.float() * (processes - 1))) % processes;
@@ -126,7 +126,7 @@ const engineNames: Record<EngineSet, Record<EnginePart, string>> = {
   dynamodb: { store: 'DynamoDB', redis: 'Redis', stream: 'log', stats: 'counts' },
 };
 
-/** Without the process, so that actions of a kind are one row of a table. */
+/** Without the process, so that each kind of action is one row of a table. */
 export function nameOf(actions: readonly FaultAction[], set: EngineSet): string {
   const names = actions.map(action => {
     if (action.does === 'set clock') {
@@ -188,10 +188,10 @@ async function end(action: FaultAction, { engines, members }: Installation): Pro
 const withKill = (effect: Effect, { does }: FaultAction, killMs: readonly [number, number]): Effect =>
   does === 'kill' && effect.part === 'process' ? { ...effect, killMs } : effect;
 
-/** A process that was killed is started last, when what it needs is there. */
+/** A killed process is started last, when its engines are up. */
 const healingOrder = (action: FaultAction): number => ('part' in action ? 1 : 'parts' in action ? 0 : 2);
 
-/** Lets the planned faults happen one after the other; none begins later than `untilMs` of the recorder's time. */
+/** Injects the planned faults one after the other; none begins later than `untilMs` of the recorder's time. */
 export async function injectFaults(
   faults: readonly PlannedFault[],
   installation: Installation,

@@ -1,7 +1,7 @@
 /**
- * What happened in a chaos run, one JSON object per line: every operation of every client with its outcome, every fault,
- * and what was read at the end. The checker knows nothing else. Times are milliseconds since the run began, by the
- * monotonic clock of the one process that all clients are in, so they compare.
+ * The history of a chaos run, one JSON object per line: every operation of every client with its outcome, every fault,
+ * and the reads at the end. The checker has no other input. Times are milliseconds since the run began, by the
+ * monotonic clock of the one process that has all clients, so they are comparable.
  */
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -19,9 +19,9 @@ interface Attempt {
   readonly startMs: number;
   readonly endMs: number;
   readonly outcome: Outcome;
-  /** Of the answer; undefined when none came. */
+  /** The status of the answer; undefined without one. */
   readonly status?: number | undefined;
-  /** How late the client's own event loop was while it waited, at worst. */
+  /** The maximum lag of the client's own event loop during the operation. */
   readonly lagMs: number;
 }
 
@@ -52,7 +52,7 @@ export interface Visit extends Attempt {
   readonly reason?: string | undefined;
 }
 
-/** Clicks of a link as the statistics say; `final-stats` after everything has come to rest. */
+/** Clicks of a link in the statistics; `final-stats` once everything is counted. */
 export interface StatsRead extends Attempt {
   readonly kind: 'stats' | 'final-stats';
   readonly code: string;
@@ -67,14 +67,14 @@ export interface KeyOperation extends Attempt {
 
 export type Operation = Create | Change | Visit | StatsRead | KeyOperation;
 
-/** What a fault takes from a process, or from all of them. `clients`: the connections of its clients. */
+/** The part that a fault takes from one or all processes. `clients`: the connections of its clients. */
 export interface Effect {
   readonly part: 'store' | 'redis' | 'stream' | 'stats' | 'process' | 'clients' | 'clock';
-  /** All when undefined. */
+  /** All processes when undefined. */
   readonly process?: number | undefined;
   /** How far the clock of the process is set forward. */
   readonly skewMs?: number | undefined;
-  /** Of a process that was killed, not paused or stopped: before and after it was. */
+  /** For a process that was killed, not paused or stopped: the times before and after the kill. */
   readonly killMs?: readonly [number, number] | undefined;
 }
 
@@ -87,7 +87,7 @@ export interface Fault {
   readonly effects: readonly Effect[];
 }
 
-/** The account that Terse gives at the end of the clicks it lost, and how many it counted for each owner. */
+/** Terse's account at the end: how many clicks it counted and lost. */
 export interface ClickAccount {
   readonly type: 'clicks';
   readonly lost: number;
@@ -112,7 +112,7 @@ const lagEveryMs = 100;
 /** Timers are this late on an idle machine, too. */
 const lagMinMs = 20;
 
-/** Writes the history while it happens; what is not written yet when the process dies is less than `writeEveryLines`. */
+/** Writes the history during the run; if the process dies, fewer than `writeEveryLines` lines are lost. */
 export class Recorder {
   readonly path: string;
   readonly #startedMs = performance.now();
@@ -136,7 +136,7 @@ export class Recorder {
     return performance.now() - this.#startedMs;
   }
 
-  /** How late the event loop was at worst since then. */
+  /** The maximum lag of the event loop since then. */
   lagSince(startMs: number): number {
     let worstMs = 0;
     for (let at = this.#lags.length - 1; at >= 0 && this.#lags[at]!.atMs >= startMs; at -= 1)
@@ -160,7 +160,7 @@ export class Recorder {
   }
 }
 
-/** Fractions of a tenth of a millisecond only make the file longer. */
+/** Rounds to a tenth of a millisecond, to keep the file short. */
 const rounded = (_name: string, value: unknown): unknown =>
   typeof value === 'number' ? Math.round(value * 10) / 10 : value;
 

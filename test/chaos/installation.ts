@@ -1,7 +1,7 @@
 /**
- * The installation that a chaos run breaks: engines of its own, and several Terse processes behind fixed addresses. Each
- * process reaches the store, Redis and the warehouse through network links of its own, its clients reach it through one,
- * and its wall clock can be set where libfaketime is available.
+ * The installation of a chaos run: exclusive engines, and several Terse processes behind fixed addresses. Each process
+ * reaches the store, Redis and the warehouse through separate network links, its clients reach it through another one,
+ * and its wall clock can be set if libfaketime is available.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ import { startTerseProcess, type TerseProcess } from '../kit/terse-process.ts';
 export const engineSets = ['postgres', 'postgres-queued', 'dynamodb'] as const;
 export type EngineSet = (typeof engineSets)[number];
 
-/** Engines of an installation by the part they play. */
+/** Engines of an installation by role. */
 export interface Engines {
   readonly store: Engine;
   readonly redis: Engine;
@@ -29,7 +29,7 @@ export interface Engines {
   readonly stats?: Engine;
 }
 
-/** A killed link may work this long at a process that reaches nothing; short, so that runs see its end. */
+/** How long a killed link may work at an isolated process; short, so that runs reach its end. */
 export const isolatedMs = 8_000;
 
 interface Addresses {
@@ -42,7 +42,7 @@ interface Addresses {
 
 type Part = 'store' | 'redis' | 'stats';
 
-/** One Terse process and all that can be done to it. */
+/** One Terse process with the faults that can be injected. */
 export class Member {
   readonly url: string;
   readonly #clients: EngineRoute;
@@ -179,7 +179,7 @@ export async function startInstallation(
   try {
     // One after the other: the first migrates the store.
     for (const [index, own] of folders.entries()) {
-      // Machines of their own share clicks through Kafka; without it the processes are on one machine.
+      // With Kafka each process is on a separate machine; without it all are on one machine.
       const dataFolder = join(set === 'dynamodb' ? folders[0]! : own, 'data');
       members.push(await Member.start(own, dataFolder, join(folder, `terse-${index}`), addresses));
     }
@@ -196,13 +196,13 @@ interface Started {
   readonly addresses: Addresses;
 }
 
-/** Redis keeps nothing on disk: one that is killed comes back empty. */
+/** Without persistence, so that a killed Redis comes back empty. */
 const forgetful = { settings: { appendonly: 'no' } };
 
 async function startPostgresSet(isQueued: boolean): Promise<Started> {
   const [postgres, redis, kafka, clickHouse] = await startAll([
     startPostgres,
-    // A queued link may be unknown for a while when Redis has lost it; that is documented, and not what is looked for.
+    // With persistence, because a queued link that Redis has lost may be unknown for a while, as documented.
     () => startRedis(isQueued ? {} : forgetful),
     startKafka,
     startClickHouse,

@@ -1,7 +1,6 @@
 /**
- * What clients may see of links: every link as the creates and changes that may have taken effect, and the rules that each
- * answer is held against. A write whose outcome is unknown may take effect at any time after it began; it is over only
- * when the link is deleted.
+ * What clients may see of links: the creates and changes of each link that may have taken effect, and the rules for
+ * each answer. A write with an unknown outcome may take effect at any time after it began, until the link is deleted.
  */
 import type { Change, Create, Visit } from './history.ts';
 import type { Reachability } from './reachability.ts';
@@ -13,7 +12,7 @@ const expirySlackMs = 1_000;
 export interface Write {
   readonly value: string;
   readonly startMs: number;
-  /** Never, when the outcome is unknown. */
+  /** Infinite when the outcome is unknown. */
   readonly endMs: number;
   readonly isOk: boolean;
   readonly process: number;
@@ -27,7 +26,7 @@ export interface Link {
   readonly visits: Visit[];
 }
 
-/** Claims of an alias that another owner has for certain cannot have succeeded, whatever their answers were. */
+/** A claim of an alias that certainly belongs to another owner cannot have succeeded, whatever its answer was. */
 export function linksOf(
   creates: readonly Create[],
   changes: readonly Change[],
@@ -113,7 +112,7 @@ export function checkCreates(creates: readonly Create[], object: Objection): voi
       ...(alias === undefined ? [] : [200, 409]),
       ...(expiresAtMs === undefined ? [] : [400]),
     ];
-    // A process whose clock is ahead may find the expiry in the past. What is 500 and more is judged elsewhere.
+    // A process whose clock is ahead may see the expiry in the past. Statuses from 500 on are judged elsewhere.
     if (status < 500 && !expected.includes(status))
       object('unexpected-answer', create, `create at process ${create.process}: ${status}`);
   }
@@ -143,7 +142,7 @@ export function checkVisit(
   if (visit.outcome === 'unknown' || status === 503) return;
   const at = `${code} at process ${process}`;
   const acknowledged = link.creates.find(create => create.outcome === 'ok' && create.endMs <= startMs);
-  /** Why none of these writes can be what this visitor saw; undefined if one can. */
+  /** Why none of these writes explains what the visitor saw; undefined if one does. */
   const whyNot = (
     writes: readonly Write[],
     value: string,
@@ -209,7 +208,7 @@ export function checkVisit(
   if (!isExplained) object('wrong-refusal', visit, `${at}: 410 ${visit.reason}`);
 }
 
-/** A visit that was not answered, or with a 503, may have used a click: the store may have counted it and not said so. */
+/** Whether the limit may be used up. A visit without an answer, or with a 503, may have used a click. */
 function mayBeExhausted({ creates, visits }: Link, refused: Visit): boolean {
   const mayUse = visits.filter(
     ({ location, outcome, status, startMs }) =>

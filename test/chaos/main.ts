@@ -37,7 +37,7 @@ function show(verdict: Verdict, of: { set: EngineSet; seed: number; processes: n
   return summary;
 }
 
-/** The part of the document about these engines is replaced. */
+/** Replaces the part of the document about these engines. */
 async function record(set: EngineSet, summary: string): Promise<void> {
   const marks = [`<!-- chaos: ${set} -->`, `<!-- end: ${set} -->`] as const;
   const text = existsSync(documentPath) ? await Bun.file(documentPath).text() : '';

@@ -1,6 +1,6 @@
 /**
- * What each process could reach when, from the faults of a history, and what follows for how long a process may act on
- * something that was changed meanwhile. The bounds are those of ADR 21.
+ * Computes what each process could reach when, from the faults of a history, and how long a process may therefore act
+ * on outdated state. The bounds are those of ADR 21.
  */
 import type { Effect, Fault } from './history.ts';
 
@@ -37,7 +37,7 @@ export class Reachability {
     const proofs = [withoutStore, withoutMessages].flatMap(outages =>
       gapsBetween(outages, { fromMs: 0, toMs: atMs }),
     );
-    // It could learn of the change for long enough, in one way or the other.
+    // The process could learn of the change for long enough, from either source.
     if (proofs.some(({ fromMs, toMs }) => toMs - Math.max(fromMs, ackedMs) > maxMs)) return false;
     const lastProofMs = Math.max(...proofs.map(({ toMs }) => toMs));
     return atMs - lastProofMs <= this.#isolatedMs + maxMs;
@@ -51,7 +51,7 @@ export class Reachability {
     );
   }
 
-  /** Whether any fault was there between these moments, or shortly before. */
+  /** Whether there was no fault between these times, nor shortly before. */
   isCalm(fromMs: number, toMs: number): boolean {
     return !this.#faults.some(
       ({ startMs, healedMs }) => startMs <= toMs && healedMs >= fromMs - bounds.freshMs,

@@ -1,4 +1,4 @@
-/** One chaos run: an installation, its clients, faults by the seed, what is read at the end, and the verdict. */
+/** One chaos run: an installation, its clients, faults from the seed, the reads at the end, and the verdict. */
 import { join } from 'node:path';
 import { sleep, stayAlive, systemClock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';
@@ -16,7 +16,7 @@ export interface ChaosOptions {
   readonly set: EngineSet;
   readonly seed: number;
   readonly processes: number;
-  /** How long faults come. */
+  /** How long faults are injected. */
   readonly forMs: number;
   readonly faultsMax?: number;
   readonly restsMs: PlanOptions['restsMs'];

@@ -1,4 +1,4 @@
-/** Events of made-up histories, for tests of the checker. */
+/** Events of sample histories, for tests of the checker. */
 import type { Change, Create, Fault, KeyOperation, Operation, Run, StatsRead, Visit } from './history.ts';
 import { bounds } from './reachability.ts';
 

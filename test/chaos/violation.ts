@@ -1,16 +1,16 @@
-/** What a checker can object to. */
+/** The rules that a checker enforces. */
 export type Rule =
-  /** A link that was acknowledged is not there. */
+  /** An acknowledged link does not exist. */
   | 'lost-link'
   /** One code for two acknowledged links. */
   | 'code-twice'
-  /** Not exactly one of the claims of an alias succeeded, or a repeat found what was not made. */
+  /** Not exactly one of the claims of an alias succeeded, or a repeat found a link that was not created. */
   | 'alias-owners'
-  /** A redirect to where a link had led before it was changed, later than the bound. */
+  /** A redirect to an old destination, later than the bound. */
   | 'stale-redirect'
-  /** A redirect to where the link never led. */
+  /** A redirect to a destination that the link never had. */
   | 'foreign-destination'
-  /** A link, or a key, that works is answered as if it did not. */
+  /** A working link or key is rejected. */
   | 'wrong-refusal'
   /** A redirect after the link expired. */
   | 'expired-redirect'
@@ -25,7 +25,7 @@ export type Rule =
   /** An answer that nothing explains. */
   | 'unexpected-answer';
 
-/** Rules with a bound in time, which a machine that is too busy can exceed; what breaks any other is a mistake. */
+/** Rules with a time bound, which an overloaded machine may exceed; a violation of any other is a bug. */
 export const timedRules: ReadonlySet<Rule> = new Set([
   'stale-redirect',
   'expired-redirect',

@@ -1,7 +1,7 @@
 /**
  * The clients of a chaos run: they create, change, delete and follow links, race for aliases, use and revoke keys and read
- * statistics, at every process, all the time. Every call goes into the history with what came back. They use raw
- * connections: a client that repeats a request by itself would make one visit two.
+ * statistics, at every process, all the time. Every call is recorded in the history with its answer. They use raw
+ * connections, because a client that repeats requests by itself would make two visits of one.
  */
 import { type Clock, sleep, systemClock } from '../../src/base/clock.ts';
 import { inParallel } from '../../src/base/in-parallel.ts';
@@ -18,7 +18,7 @@ const bulkSize = 20;
 /** After an acknowledged change, and after a revocation, every process is asked at these times. */
 const probesMs = [0, 50, 150, 400, 1_000, 2_000, 3_600, 4_600, 7_000, 12_000];
 const pausesMs = { hot: 80, cold: 300, change: 500, race: 1_500, key: 2_000, stats: 700 } as const;
-/** How often what has to be done is repeated, such as a revocation or a claim in doubt. */
+/** How often a call that must succeed is repeated, such as a revocation or a claim in doubt. */
 const triesMax = 8;
 const repeatMs = 2_000;
 const finalAtOnce = 16;
@@ -69,7 +69,7 @@ export class Workload {
   #made = 0;
   #redirects = 0;
   #isOver = false;
-  /** Ends the rests that are going on. */
+  /** End the current rests. */
   readonly #wakes = new Set<() => void>();
 
   constructor(urls: readonly string[], recorder: Recorder, random: Random) {
@@ -102,14 +102,14 @@ export class Workload {
     this.#loop(pausesMs.stats, async () => this.#readStats(this.#anyProcess(), this.#among(this.#hot)));
   }
 
-  /** Nothing new is asked; returns when every call has its answer or was given up. */
+  /** Starts no new calls; returns when every call was answered or timed out. */
   async stop(): Promise<void> {
     this.#isOver = true;
     for (const wake of this.#wakes) wake();
     while (this.#open.size > 0) await Promise.all(this.#open);
   }
 
-  /** Follows every link that may exist, then reads what was counted once nothing is on its way. */
+  /** Follows every link that may exist, then reads the statistics once all clicks are counted. */
   async readAtEnd(): Promise<void> {
     const codes = [...this.#known.keys(), ...this.#doubtful.keys()];
     await inParallel(codes.length, finalAtOnce, async index => {
@@ -321,7 +321,7 @@ export class Workload {
     const { key } = link.owner;
     const longUrl = kind === 'edit' ? this.#newUrl() : undefined;
     const body = kind === 'edit' ? { longUrl } : { status: kind === 'disable' ? 'disabled' : 'active' };
-    // Before the call: nothing is known of it from here on.
+    // Before the call, because the outcome may be unknown.
     if (kind === 'delete') link.isDeleted = true;
     const { answered } =
       kind === 'delete'
@@ -398,7 +398,7 @@ export class Workload {
     await Promise.all(asked);
   }
 
-  /** What a create of the admin answers; it is repeated on a machine that is too busy. */
+  /** The answer to a create of the admin, which is repeated on an overloaded machine. */
   async #insist(path: string, body: unknown): Promise<Body['json']> {
     for (let tries = 0; tries < triesMax; tries += 1) {
       const { answered, json } = await this.#call(0, 'POST', path, { body });

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import packageDocument from '../../package.json' with { type: 'json' };
 import { callerOf } from '../kit/client.ts';
-import { type ConnectionContext, type Outcome, runTerse } from '../kit/command-line.ts';
+import { type Outcome, type RunOptions, runTerse } from '../kit/command-line.ts';
 import { adminKey, startTerseProcess, temporaryFolder } from '../kit/terse-process.ts';
 
 setDefaultTimeout(60_000);
@@ -18,7 +18,7 @@ afterAll(async () => {
 const call = callerOf(server.url);
 const publicUrl = server.url.replace('127.0.0.1', 'localhost');
 
-const terse = (argv: readonly string[], { env, stdin }: ConnectionContext = {}): Promise<Outcome> =>
+const terse = (argv: readonly string[], { env, stdin }: RunOptions = {}): Promise<Outcome> =>
   runTerse(argv, {
     env: { TERSE_SERVER: server.url, TERSE_KEY: adminKey, ...env },
     ...(stdin !== undefined && { stdin }),

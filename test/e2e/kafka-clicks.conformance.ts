@@ -1,5 +1,5 @@
 /**
- * Clicks through Kafka, with each role in a process of its own: recorded by one, counted by another, queried and
+ * Clicks through Kafka, with each role in a separate process: recorded by one, counted by another, queried and
  * streamed by a third. Every question about clicks is answered as it is without Kafka, wherever they are counted.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';

@@ -1,6 +1,6 @@
 /**
- * A generated code and an alias never meet. Shown where they would meet all the time: in a space of 3,844 codes
- * that several processes fill together, some by generating, some by asking for random aliases.
+ * A generated code and an alias never collide, even in a space of 3,844 codes that several processes fill together,
+ * some by generating codes, some by requesting random aliases.
  */
 import { describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';

@@ -1,7 +1,7 @@
 /**
- * Backups of a server that is being written to, and kills in the middle of making and restoring them. Whatever had its
- * 201 before a backup was begun is in it; what is restored is what the server had at that moment; no code that was given
- * after it is given again; and a kill leaves a whole backup or none. A failing run names its seed.
+ * Backups of a server under load, and kills during backups and restores. Every link with a 201 before a backup began is
+ * in it; a restore has exactly the state of that moment; no code that was issued later is issued again; and a kill
+ * leaves a complete backup or none. A failing run names its seed.
  */
 import { expect, test } from 'bun:test';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
@@ -101,7 +101,7 @@ test(
   async () => {
     const [place, restoredData] = [temporaryFolder(), temporaryFolder()];
     const folder = join(place, 'monday');
-    // Small leases, so that those of before the backup do not cover what is made after it.
+    // Small leases, so that leases from before the backup do not cover all later links.
     const before = await startTerseProcess({ env: { TERSE_RANGE_SIZE: '1000' } });
     const made = await makeMany(before, linksFirst);
     const stopBusy = keepBusy(before, made);
@@ -116,7 +116,7 @@ test(
       made.push(...(await makeMany(before, linksLost)));
       await before.kill();
 
-      // A table is in the backup as the source had it: rows are only added to this one, so it is its beginning.
+      // The backup has the first rows of this table, because rows are only added to it.
       const manifest = readManifest(folder);
       const links = manifest.databases
         .find(({ name }) => name === 'terse.db')!

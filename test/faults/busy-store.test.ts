@@ -20,7 +20,7 @@ const lockedMs = 2_000;
 let terse: TerseProcess;
 
 beforeEach(async () => {
-  // Refused writes are logged as faults, as they should be; here they are expected.
+  // Rejected writes are expected here, so nothing is logged.
   terse = await startTerseProcess({ env: { TERSE_LOG_LEVEL: 'silent' } });
 });
 
@@ -60,7 +60,7 @@ test(
     const heldUntil = Bun.sleep(lockedMs).then(() => 'released');
     let visits = 0;
     while ((await Promise.race([heldUntil, Bun.sleep(5)])) !== 'released') {
-      // The second was never created: its absence, too, is answered without the writer.
+      // The second was never created: its 404 does not need the writer either.
       expect((await follow(terse.url, before.body.shortCode)).status).toBe(302);
       expect((await follow(terse.url, 'busy-nobody')).status).toBe(404);
       visits += 2;

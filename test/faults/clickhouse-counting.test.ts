@@ -1,6 +1,6 @@
 /**
- * Out of Kafka into ClickHouse, by two machines that have nothing else in common. The small test has one broker, as what
- * three of them do is tested in kafka-counting.test.ts; at full size there are three.
+ * Counting from Kafka into ClickHouse, by two machines that share nothing else. The small test has one broker, because
+ * kafka-counting.test.ts tests three; at full size there are three.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, test } from 'bun:test';
 import { rmSync } from 'node:fs';
@@ -62,7 +62,7 @@ async function countInClickHouse(
       return clicks + bots;
     },
   });
-  // Every table takes a block for itself, so each of them could have missed one or taken it twice.
+  // Each table accepts blocks separately, so each of them could have missed one or counted it twice.
   const ofLinks = "WHERE position(scope, ':') = 0";
   const [sums] = await clickHouse.rows(`
     SELECT

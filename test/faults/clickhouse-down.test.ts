@@ -1,7 +1,6 @@
 /**
- * ClickHouse is down: from the start, in the middle, hanging, or back with an empty disk. Visitors and owners do not
- * notice, clients that ask for statistics learn that they are unavailable, and counting resumes by itself where it
- * stopped.
+ * ClickHouse is down: at the start, later, hanging, or back with an empty disk. Visitors and owners do not notice,
+ * requests for statistics are answered as unavailable, and counting resumes where it stopped.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { mkdirSync, rmSync } from 'node:fs';
@@ -45,7 +44,7 @@ describeWithEngine('kafka', 'clicks through Kafka', () =>
       afterEach(() => terse?.stop());
 
       async function start(): Promise<void> {
-        // The trouble is logged, as it should be; here it is expected.
+        // Failures are expected here, so nothing is logged.
         const env = { TERSE_STREAM: streamUrl, TERSE_STATS: statsUrl, TERSE_LOG_LEVEL: 'silent' };
         terse = await startTerseProcess({ env });
         const codes = await createClickedLinks(terse.url, 3);
@@ -57,7 +56,7 @@ describeWithEngine('kafka', 'clicks through Kafka', () =>
         expect([tally.faults, tally.unansweredCount()]).toEqual([[], 0]);
       }
       const ask = (method: string, path: string) => callerOf(terse.url)(method, path);
-      /** All that needs the counts; each within the time that a question may take. */
+      /** Checks that everything that needs counts is unavailable, within the time that a query may take. */
       async function expectNoNumbers(): Promise<void> {
         const questions = [
           ['GET', `/api/v1/links/${code}/stats`],

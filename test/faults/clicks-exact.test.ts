@@ -1,9 +1,9 @@
 /**
- * Followed links and counted clicks, compared. Stopped well, Terse counts exactly what was sent. Killed over and
- * over, it counts never more, and every click it does not count is one that it reports as lost.
+ * Compares followed links with counted clicks. After graceful stops, Terse has counted exactly the visits that were
+ * sent. After kills, it never counts more, and reports every click that it does not count as lost.
  *
- * A visit that was sent and not answered, because the process died meanwhile, may have been noted or not: at a
- * kill there is at most one per connection. What was answered was noted before.
+ * A visit that was sent and not answered before a kill may have been recorded or not; there is at most one per
+ * connection. Answered visits were recorded.
  */
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
@@ -22,7 +22,7 @@ const connections = 32;
 const killCount = scaled(2, 20);
 const killAfterMinMs = scaled(400, 1_000);
 const killAfterMaxMs = scaled(1_000, 3_000);
-/** Clicks are stored at least this often, so a kill takes no more of them than come in this time. */
+/** Clicks are stored at least this often, so a kill loses at most the clicks of this time. */
 const flushMaxMs = 1_000;
 /** Not enough to be stored because of their number. */
 const fewVisits = 500;
@@ -41,7 +41,7 @@ type Which = (kind: SampleVisit) => boolean;
 const countBy = (tally: VisitTally, which: Which): number =>
   tally.answeredCount(kind => which(kind as SampleVisit));
 
-/** The list that stats must show of the people who came. */
+/** The expected list of a trait, for people's visits. */
 function frequencies(tally: VisitTally, which: Which, traitOf: (kind: SampleVisit) => string) {
   const clicks = new Map<string, number>();
   for (const [index, kind] of (tally.kinds as SampleVisit[]).entries()) {
@@ -117,7 +117,7 @@ interface Round {
   readonly answersBeforeKillMs: readonly number[];
 }
 
-/** Load until the kill, which comes at a random moment. */
+/** Sends load until the kill. */
 async function visitUntilKilled(terse: TerseProcess, tally: VisitTally, killAfterMs: number): Promise<Round> {
   const producer = producersIn(dataFolder).sort().at(-1)!;
   const before = { answered: tally.answeredCount(), unanswered: tally.unansweredCount() };
@@ -201,7 +201,7 @@ test(
       }
       const sent = tally.answeredCount() + tally.unansweredCount();
       const lost = totals.dropped + totals.missing;
-      // The rest was sent and never answered, and the process died before it had noted it.
+      // The other visits were sent and never answered, and the process died before it recorded them.
       const unnoted = sent - totals.recorded - lost;
       expectSafe(unnoted).toBeGreaterThanOrEqual(0);
       expectSafe(unnoted).toBeLessThanOrEqual(tally.unansweredCount());

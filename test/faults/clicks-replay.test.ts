@@ -55,7 +55,7 @@ async function everyNumber(url: string, codes: readonly string[], to: number): P
         minutesFrom: _,
         ...rest
       } = await statsAt(url, `${path}interval=${interval}&timeZone=${timeZone}&${range}`);
-      // Which buckets may still grow, and which minutes are kept, depends on when one asks.
+      // Whether a bucket may still grow depends on the time of the request.
       const buckets = series.map(({ filling: _filling, ...bucket }: { filling: boolean }) => bucket);
       answers.push({ path, interval, timeZone, ...rest, series: buckets });
     }

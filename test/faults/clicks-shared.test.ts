@@ -1,6 +1,7 @@
 /**
- * Several processes on one data folder. Each notes and counts its own clicks, all of them answer the same, a live
- * view in one shows the clicks of the others, and when one is killed, the others count what it had stored.
+ * Several processes on one data folder. Each records and counts its own clicks, all of them give the same answers, a
+ * live view in one shows the clicks of the others, and when one is killed, the others count the clicks that it had
+ * stored.
  */
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
@@ -29,12 +30,12 @@ async function watchElsewhere(processes: readonly TerseProcess[], code: string):
     await follow(others[followed % others.length]!.url, code);
     followed += 1;
   };
-  // Clicks from before the first look are not shown, so visits continue until one is.
+  // Clicks from before the view's first read are not shown, so visits continue until one is.
   await until('the first click', async () => {
     await visit();
     return view.shown > 0;
   });
-  // By now it shows whatever is stored; let those that came before it arrive.
+  // From now on it shows every stored click; wait for those that are in flight.
   await Bun.sleep(2_000);
   const before = view.shown;
   for (let count = 0; count < liveVisits; count += 1) await visit();
@@ -69,7 +70,7 @@ test(
         expectSafe([stats.totalClicks, stats.botClicks]).toEqual([people, sentBefore - people]);
       }
 
-      // One of them dies with visitors on the line, after it has stored what came a while ago.
+      // One of them is killed under load, after it has stored earlier clicks.
       const doomed = processes.at(-1)!;
       const stored = () => metricOf(doomed.url, 'terse_clicks_stored_total');
       const storedBefore = await stored();
@@ -95,7 +96,7 @@ test(
       expectSafe(after.duplicates).toBe(0);
       expectSafe(after.produced).toBeGreaterThanOrEqual(answered + live);
       expectSafe(after.produced).toBeLessThanOrEqual(answered + tally.unansweredCount() + live);
-      // What it had stored long before it was killed is not lost.
+      // Clicks that it had stored long before the kill are not lost.
       expect(after.recorded).toBeGreaterThanOrEqual(before.recorded + visitsPerProcess);
       const answers = await Promise.all(
         processes.slice(0, -1).map(async ({ url }) => {

@@ -1,7 +1,7 @@
 /**
- * The click log takes nothing, for longer than clicks should be held in memory. Visitors are redirected all the
- * same; what they did waits on disk, where neither a stop nor a kill reaches it, and is counted once the log can
- * be written again. Whatever is not counted is reported as lost.
+ * The click log rejects writes for longer than clicks are held in memory. Visitors are still redirected; their clicks
+ * wait on disk, where they survive a stop or a kill, and are counted once the log can be written again. Clicks that are
+ * not counted are reported as lost.
  */
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -39,12 +39,12 @@ afterEach(async () => {
 async function start(env: Record<string, string> = {}): Promise<void> {
   terse = await startTerseProcess({
     dataFolder,
-    // The trouble is logged, as it should be; here it is expected.
+    // Failures are expected here, so nothing is logged.
     env: { TERSE_LOG_LEVEL: 'silent', TERSE_TRUSTED_PROXIES: '127.0.0.1/32', ...env },
   });
 }
 
-/** A file stands where the day's folder should be, tomorrow's too in case that day begins meanwhile. */
+/** Days whose folder is replaced by a file: today, and tomorrow in case it begins meanwhile. */
 const daysInTheWay = [0, 1].map(days => new Date(Date.now() + days * dayMs).toISOString().slice(0, 10));
 
 function breakLog(): void {
@@ -71,7 +71,7 @@ async function droppedByReasons(): Promise<number> {
   return (await Promise.all(counts)).reduce((sum, clicks) => sum + clicks, 0);
 }
 
-/** Visitors come without a pause until it is so; what they must not notice is asserted here. */
+/** Sends visits until the condition holds, and checks that visitors do not notice the failure. */
 async function visitUntil(tally: VisitTally, isSo: () => Promise<boolean>): Promise<void> {
   let ended = false;
   const load = (async () => {
@@ -93,7 +93,7 @@ async function tallyOfNewLinks(): Promise<VisitTally> {
   return new VisitTally(sampleVisits({ codes: await createClickedLinks(terse.url, 4), addresses }));
 }
 
-/** Everything that is written in the spill, as text. */
+/** The contents of the spill, as text. */
 function spilledText(): string {
   const files = readdirSync(join(dataFolder, 'spill'), { recursive: true, withFileTypes: true });
   return files

@@ -1,6 +1,6 @@
 /**
- * Clicks in trouble: their warehouse is locked, deleted or garbage, or the disk is full. Visitors are still redirected,
- * and when the trouble is over, every visit was counted or reported as lost.
+ * The warehouse is locked, deleted or replaced by garbage, or the disk is full. Visitors are still redirected, and
+ * afterwards every visit was counted or reported as lost.
  */
 import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, expect, test } from 'bun:test';
@@ -26,7 +26,7 @@ let codes: string[];
 const warehousePath = (): string => join(terse.dataFolder, 'stats.db');
 
 beforeEach(async () => {
-  // The trouble is logged, as it should be; here it is expected.
+  // Failures are expected here, so nothing is logged.
   terse = await startTerseProcess({ env: { TERSE_LOG_LEVEL: 'silent' } });
   codes = await createClickedLinks(terse.url, 4);
   tally = new VisitTally(sampleVisits({ codes }));
@@ -36,7 +36,7 @@ afterEach(async () => {
   await terse.stop();
 });
 
-/** Visitors keep coming before, during and after; what the trouble must not change is asserted here. */
+/** Sends visits before, during and after the failure, and checks that visitors do not notice it. */
 async function visitDuring(what: string, trouble: () => Promise<void>): Promise<void> {
   let ended = false;
   const load = (async () => {
@@ -103,7 +103,7 @@ test(
   'a warehouse that is replaced by garbage is set aside and rebuilt from the log',
   async () => {
     await visitDuring('warehouse replaced', async () => {
-      // Again where a commit came between the two steps, see below.
+      // Repeated if a commit came between the two steps, see below.
       await until(
         'the damage to be seen',
         () => {
@@ -126,8 +126,7 @@ test(
   'a warehouse that is overwritten in place is set aside and rebuilt from the log',
   async () => {
     await visitDuring('warehouse overwritten', async () => {
-      // Again where a commit came between the two steps: then all that matters is in the log of SQLite, from which it
-      // comes back by itself.
+      // Repeated if a commit came between the two steps: then SQLite restores everything that matters from its log.
       await until(
         'the damage to be seen',
         () => {
@@ -157,7 +156,7 @@ test.skipIf(Bun.which('prlimit') === null)(
   'while the disk takes nothing more, clicks wait, and what does not fit anywhere is counted as lost (needs prlimit)',
   async () => {
     await visitDuring('disk full', async () => {
-      // A little more than there is, so that the disk is full in the middle of a write.
+      // A little more than the current size, so that the disk becomes full in the middle of a write.
       const logs = join(terse.dataFolder, 'clicks');
       await until('a log of clicks', () => listLogs(logs).length > 0);
       const bytes = listLogs(logs).map(log => statSync(join(logs, log)).size);

@@ -1,7 +1,7 @@
 /**
- * One of several processes that fight over a code space of two characters: `generate` makes links until there is
- * no code left, `claim` asks for random aliases of the same shape. It works as the server does, with the real
- * store, generator and verbs, except that leases are small and come slowly, so that both sides get their turn.
+ * One of several processes that compete for a code space of two characters: `generate` creates links until no code is
+ * left, `claim` requests random aliases of the same shape. It works like the server, with the real store, generator and
+ * verbs, except that leases are small and slow, so that both sides get codes.
  *
  * It sends `ready`, waits for a `WorkerOrder`, and sends a `WorkerReport` at the end.
  */
@@ -37,7 +37,7 @@ export type WorkerMessage = 'ready' | WorkerReport;
 export interface WorkerReport {
   readonly codes: string[];
   readonly leases: number;
-  /** Inserts of leased codes that the store refused; the design says there are none. */
+  /** Inserts of leased codes that the store rejected; by design there are none. */
   readonly leasedRefused: number;
   /** How often each refusal was given. */
   readonly problems: Record<string, number>;
@@ -115,7 +115,7 @@ async function work({ role, dataFolder, seed, holdAt }: WorkerOrder): Promise<Wo
       } catch (error) {
         if (!(error instanceof Problem)) throw error;
         problems[error.code] = (problems[error.code] ?? 0) + 1;
-        // Being refused is only the end when all ids are leased and this process has used up its own.
+        // A rejection is final only when all ids are leased and this process has used up its own.
         if ((await isUsedUp()) && generator.available() === 0) return;
       }
     }

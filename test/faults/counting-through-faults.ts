@@ -17,12 +17,12 @@ export interface CountingWorld {
   readonly streamUrl: string;
   /** Settings of the counting processes, beside their stream and role. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The data folder of each of them; one for all where they are on one machine. */
+  /** The data folder of each process; a common one if they are on one machine. */
   readonly dataFolders: readonly string[];
   countedInAll(): Promise<number>;
   countedOf(code: string): Promise<number>;
   readonly killCount: number;
-  /** What happens beside the first kills, one after the other. */
+  /** Further faults, one with each of the first kills. */
   readonly strikes: readonly (() => Promise<void>)[];
 }
 

@@ -36,7 +36,7 @@ afterEach(() => rmSync(data, { recursive: true, force: true }));
 const run = (command: string, env: Env, ...more: string[]) =>
   runTerse([command, ...more], { env: { PORT: '0', TERSE_DATA: data, ...env } });
 
-/** What has to be fixed, as `subject: check`; the exit code says the same. */
+/** The failed checks, as `subject: check`; the exit code must agree. */
 async function problems(env: Env): Promise<{ failed: string[]; findings: Finding[] }> {
   const { exitCode, stdout, stderr } = await run('doctor', env, '--json');
   expect(stderr).toBe('');
@@ -46,7 +46,7 @@ async function problems(env: Env): Promise<{ failed: string[]; findings: Finding
   return { failed: failed.map(({ subject, check }) => `${subject}: ${check}`), findings };
 }
 
-/** The one thing that has to be fixed. */
+/** The only failed check. */
 async function problem(env: Env): Promise<{ name: string; detail: string; fix: string }> {
   const { failed, findings } = await problems(env);
   expect(failed).toHaveLength(1);

@@ -1,6 +1,6 @@
 /**
- * A DynamoDB that hangs, dies and comes back under a running store: calls end within their deadline as a store that is
- * not available, and the same store works again as soon as the engine does.
+ * A DynamoDB that hangs, dies and comes back under a running store: calls fail within their deadline as
+ * `store_unavailable`, and the same store works again as soon as the engine does.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { insertItem, sampleLink } from '../../src/links/store-samples.ts';
@@ -43,7 +43,7 @@ describeWithEngine(
       await engine.stop();
     });
 
-    /** Everything that a process asks a store for; each must end, and in the same way. */
+    /** All calls that a process makes to a store; each must fail in the same way. */
     const calls = (run: string): (() => Promise<unknown>)[] => [
       () => links.store.find('before'),
       () => links.store.findNear!('before'),
@@ -85,7 +85,7 @@ describeWithEngine(
 
     test('more calls than can wait are refused while it hangs, and nothing of it is left afterwards', async () => {
       engine.pause();
-      // Each of another link, because reads of one share a request.
+      // Each reads another link, because reads of one link share a request.
       const flood = Array.from({ length: 25_000 }, (_, n) =>
         links.store.find(`flood${n}`).then(
           () => 'found',

@@ -75,7 +75,7 @@ test('two imports at once do not get into each other’s way: one of them is ref
   const { dataFolder } = terse;
   try {
     const env = { PATH: process.env.PATH, TERSE_DATA: dataFolder };
-    // It waits for a log that is not at its end.
+    // The import waits for the rest of its log.
     const first = Bun.spawn([process.execPath, main, 'clicks', 'import', '-'], {
       env,
       stdin: 'pipe',

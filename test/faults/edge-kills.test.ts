@@ -42,7 +42,7 @@ describeWithEngine('varnish', 'kills through an edge', () => {
           await until(`${victim.code} to die`, async () => !(await leadsThere(edge.url, victim)));
         const asked = await installation.answeredByTerse();
         for (const victim of victims.slice(-spared)) expect(await leadsThere(edge.url, victim)).toBe(true);
-        // They were kept all along: nothing was purged but what had changed.
+        // Unchanged links stayed in the cache: only changed ones were purged.
         expect(await installation.answeredByTerse()).toBe(asked);
         report(`${rounds * killsPerRound} kills, Terse killed ${rounds} times: all obeyed at the edge`);
       } finally {

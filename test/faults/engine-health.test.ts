@@ -1,4 +1,4 @@
-/** The gauges of engines while those go down and come back: what an alert would see, and what visitors do not. */
+/** The gauges of engines while these go down and come back. Alerts see it, visitors do not. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { callerOf } from '../kit/client.ts';
 import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';

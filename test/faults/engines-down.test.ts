@@ -19,7 +19,7 @@ import { startTerseProcess, type TerseProcess } from '../kit/terse-process.ts';
 
 const processCount = scaled(2, 4);
 const downMs = scaled(2_000, 10_000);
-/** Between faults, for the next one to meet a fleet that is well. */
+/** Between faults, so that the fleet has recovered before the next one. */
 const restMs = scaled(2_000, 25_000);
 const rounds = scaled(1, 2);
 /** After this time no process redirects to an old destination, whichever change messages were lost. */
@@ -88,7 +88,7 @@ function body(): void {
     async 'a Terse process killed, then another started'() {
       const victim = fleet[0]!;
       fleet[0] = undefined;
-      // Visits on their way to it are lost with it; no new visits are sent there.
+      // Visits in flight to it are lost; no new ones are sent there.
       await pause(500);
       await victim.kill();
       await pause(downMs);
@@ -107,7 +107,7 @@ function body(): void {
       expect((await call('DELETE', `/api/v1/links/${link.shortCode}`)).status).toBe(204);
       await pause(Math.max(downMs, staleMaxMs));
       process.kill(sleeper.pid, 'SIGCONT');
-      // It knew the link and was paused when the link was deleted.
+      // The process knew the link and was paused when the link was deleted.
       expect((await follow(sleeper.url, link.shortCode)).status).toBe(410);
       fleet[0] = sleeper;
     },
@@ -149,7 +149,7 @@ function body(): void {
         const { status, location } = await follow(fleet[index % fleet.length]!.url, code);
         if (status !== 302 || location !== longUrl) misdirected.push(`${code}: ${status}`);
       });
-      // A 503 would say that it could not be read, not that it is lost.
+      // A 503 means that the link could not be read, not that it is lost.
       expectSafe(misdirected.filter(each => !each.endsWith(': 503'))).toEqual([]);
       expect(misdirected).toEqual([]);
       report(`${codes.length} acknowledged links, all lead where they should, each code once`);
@@ -158,7 +158,7 @@ function body(): void {
   );
 }
 
-/** What a fault cost: failed visits of each kind, the slowest warm one, and how long after its end all was well again. */
+/** The cost of a fault: failed visits of each kind, the slowest warm one, and the time until full recovery. */
 function costOf(visitors: SteadyVisitors, from: number, backAt: number, to: number): string {
   const parts = (['warm', 'cold', 'create'] as const).map(kind => {
     const all = visitors.between(from, to, kind);

@@ -50,8 +50,8 @@ test(
     lock.run('PRAGMA busy_timeout = 5000');
     lock.run('BEGIN IMMEDIATE');
     const creates = Array.from({ length: inFlightCount }, (_, index) => create(terse, index + 1));
-    // Seen from outside, a request that is being worked on looks like one still on its way: give it time, and
-    // let one that came later be answered first.
+    // From outside, a request in progress looks like one that has not arrived: give it time, and wait for the answer to
+    // a later one.
     await Bun.sleep(500);
     await callerOf(terse.url)('GET', '/health/live');
     const exited = terse.stop();
@@ -153,7 +153,7 @@ test(
     const terse = await startTerseProcess({ dataFolder });
     const { body } = await create(terse, 1);
     const view = await LiveView.open(terse.url, body.shortCode);
-    // Watching is ended at once; a request that never comes to its end is cut off after some seconds.
+    // A live view ends at once; a request that is never completed is cut off after some seconds.
     const unfinished = await RawConnection.open(terse.url);
     unfinished.write('POST /api/v1/links HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{');
     await Bun.sleep(200);

@@ -1,8 +1,8 @@
 /**
- * Hot links survive the store (K8). Three processes under steady load lose what Redis held, or a part of it, and then the
- * store: no redirect of a hot link fails, neither during the outage nor before or after it. Links that are hot at two
- * processes are found by the third through Redis. Without Redis and the store, a process serves what it knows for
- * TERSE_STALE_IF_ISOLATED_S and says so.
+ * Hot links survive a store outage (K8). Three processes under steady load lose the contents of Redis, or a part of it,
+ * and then the store: no redirect of a hot link fails before, during or after the outage. Links that are hot at two
+ * processes are found by the third through Redis. Without Redis and the store, a process serves links from memory for
+ * TERSE_STALE_IF_ISOLATED_S and reports that.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { callerOf } from '../kit/client.ts';
@@ -40,7 +40,8 @@ const clientsPerProcess = 8;
 const settleMs = 2_500;
 const putBackMaxMs = scaled(8_000, 60_000);
 /**
- * After that no process redirects to an old destination, whatever was lost: 3 s and half a second for a busy machine.
+ * After this time no process redirects to an old destination, whatever was lost: 3 s, and half a second for a busy
+ * machine.
  */
 const staleMaxMs = 3_500;
 const shortTtlS = 3;
@@ -52,7 +53,7 @@ interface Installation {
   readonly fleet: Fleet;
 }
 
-/** Ends what it began. */
+/** Ends the fault. */
 type Undo = () => Promise<void>;
 
 const nothingToUndo: Undo = async () => undefined;
@@ -71,7 +72,7 @@ const preparations = {
     );
     let isOver = false;
     let round = 0;
-    // Twice what fits, several times a second: whatever Terse puts there is soon evicted.
+    // Twice the memory of Redis, several times a second: entries of Terse are soon evicted.
     const script = "for i=1,500 do redis.call('SET',ARGV[1]..i,string.rep('x',2000),'EX',60) end";
     const filling = (async () => {
       for (; !isOver; round += 1) {
@@ -304,7 +305,7 @@ function body(
     });
   }
 
-  /** Why links may be missing in Redis: only what is proven is written there. */
+  /** Metrics that explain missing links in Redis: only proven links are written there. */
   async function freshnessOf(urls: readonly string[]): Promise<string> {
     const texts = await Promise.all(urls.map(async url => (await fetch(`${url}/metrics`)).text()));
     const wanted =
@@ -312,7 +313,7 @@ function body(
     return texts.map((text, n) => `process ${n}: ${[...text.matchAll(wanted)].join(', ')}`).join('\n');
   }
 
-  /** Resolves with how long it took; gives up without failing, because visits show whether it matters. */
+  /** Resolves with the time it took; a timeout does not fail, because visits show whether it matters. */
   async function untilInRedis(some: readonly HotLink[]): Promise<string> {
     const startedMs = performance.now();
     const keys = some.map(({ code }) => `terse/${code}`).join(' ');

@@ -1,5 +1,5 @@
 /**
- * Clicks that went through Kafka outlive it, whichever process is killed: archived, lost elsewhere, and counted again.
+ * Clicks through Kafka are archived and can be counted again after Kafka has lost them, whichever process is killed.
  */
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
@@ -78,7 +78,7 @@ async function archiveAndCount(folders: readonly string[]): Promise<void> {
   await server.stop();
   const manifest = await readKafkaManifest(archive, address.topic, day);
   const parts = manifest!.partitions.flatMap(each => each.parts.map(({ sha256 }) => sha256));
-  // What the first had written down is not done again; at most one part, it had not come to writing down.
+  // The progress of the first process is not repeated, except for at most one part whose progress was not written.
   expect(begun.filter(part => !parts.includes(part)).length).toBeLessThanOrEqual(1);
   expect(parts.length).toBeGreaterThan(begun.length);
 
@@ -117,7 +117,7 @@ async function writeOld(address: KafkaAddress, at: number): Promise<void> {
   );
 }
 
-/** Messages that are no clicks, as large as they may be, so that archiving the day takes its time. */
+/** Messages of maximum size that are not clicks, so that archiving the day takes a while. */
 async function writeJunk(address: KafkaAddress, at: number): Promise<void> {
   const messages = Array.from({ length: junkMessages }, (_, index) => ({
     partition: 0,
@@ -127,7 +127,7 @@ async function writeJunk(address: KafkaAddress, at: number): Promise<void> {
   await sendDated(address, messages);
 }
 
-/** As Kafka does when the time of its messages is over. */
+/** Deletes all messages, as Kafka does after their retention. */
 async function forgetAll(address: KafkaAddress): Promise<void> {
   const reader = openKafkaReader(address, { clock: systemClock });
   const progress = openGroupProgress(address, { clock: systemClock });

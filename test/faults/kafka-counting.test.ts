@@ -1,4 +1,4 @@
-/** Out of Kafka into SQLite, by two processes of one machine. */
+/** Counting from Kafka into SQLite, by two processes of one machine. */
 import { afterAll, afterEach, beforeAll, beforeEach, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Kafka is down, for longer than clicks should be held in memory. Visitors are still redirected and do not wait; their
- * clicks wait on disk, where neither a stop nor a kill reaches them, and are counted once Kafka is back.
+ * Kafka is down for longer than clicks are held in memory. Visitors are still redirected and do not wait; their clicks
+ * wait on disk, where they survive a stop or a kill, and are counted once Kafka is back.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
@@ -20,7 +20,7 @@ import { sendVisits, VisitTally } from '../kit/visit-load.ts';
 const spilledMin = scaled(2_000, 500_000);
 const downMs = scaled(3_000, 300_000);
 const connections = 8;
-/** How long visitors are watched before anything happens, to compare with. */
+/** How long visits are measured before the outage, for comparison. */
 const beforeMs = scaled(1_000, 60_000);
 const waitMaxMs = scaled(120_000, 900_000);
 
@@ -53,7 +53,7 @@ describeWithEngine(
     });
 
     async function start(): Promise<void> {
-      // The trouble is logged, as it should be; here it is expected.
+      // Failures are expected here, so nothing is logged.
       terse = await startTerseProcess({
         dataFolder,
         env: { TERSE_STREAM: streamUrl, TERSE_LOG_LEVEL: 'silent', TERSE_CLICK_SPILL_MB: '4096' },
@@ -66,11 +66,11 @@ describeWithEngine(
         .find(each => each.startsWith(`${name} `));
       return Number(line?.slice(name.length));
     }
-    /** Visitors come all the while until it is so; what they must not notice is asserted here. */
+    /** Sends visits until the condition holds, and checks that visitors do not notice the outage. */
     async function visitUntil(tally: VisitTally, what: string, isSo: () => Promise<boolean>): Promise<void> {
       let ended = false;
       const load = (async () => {
-        // Fewer than Kafka takes, so that what was spilled comes to an end while visitors still come.
+        // Slower than Kafka accepts clicks, so that the spill is emptied during the visits.
         for (; !ended; await Bun.sleep(40)) {
           await sendVisits({ url: terse.url, visits: tally, connections, count: 100 });
         }
@@ -146,7 +146,7 @@ describeWithEngine(
         await start();
         const { totals } = await countedAt(terse.url, spilled);
         expectSafe(totals.duplicates).toBe(0);
-        // The last moments before the kill were in memory; the next process reports how many clicks they were.
+        // Clicks of the last moments before the kill were in memory; the next process reports how many are lost.
         await until('every click is accounted for', async () => {
           const { recorded, missing, produced } = (await reconcileAt(terse.url)).totals;
           return produced === noted && recorded + missing === noted;

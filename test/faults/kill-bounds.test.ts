@@ -178,7 +178,7 @@ function body(): void {
   });
 }
 
-/** Links that every one of the processes knows; one whose engines come and go may have to be asked again. */
+/** Links that every process has in memory; a process whose engines flap may need several attempts. */
 async function warmVictims(killer: FleetMember, known: readonly FleetMember[]): Promise<Victim[]> {
   const victims = await makeVictims(callerOf(killer.url), killsAtOnce);
   for (const { url } of known) {
@@ -189,13 +189,13 @@ async function warmVictims(killer: FleetMember, known: readonly FleetMember[]): 
 
 interface Obeyed {
   readonly ackedMs: number;
-  /** When the last visit began that still redirected there. */
+  /** The start of the last visit that still led to the old destination. */
   readonly ledMs: number;
 }
 
 /**
- * Kills all of them, each in another way, and visits them until this long after the answer: a process that once stopped
- * redirecting may still start again. One entry for each link and process.
+ * Kills all links, each in another way, and keeps visiting them for a while after the answer, because a process that
+ * has stopped redirecting might start again. Returns one entry for each link and process.
  */
 async function killAll(
   killer: FleetMember,

@@ -1,6 +1,6 @@
 /**
- * A process is killed at random moments while 64 creators keep it busy, and started again on the same data.
- * What it had answered with 201 must be there, whatever it was doing when it died. A failing run names its seed.
+ * A process is killed at random moments while 64 creators keep it busy, and started again on the same data. Every link
+ * with a 201 must exist, whatever the process was doing when it died. A failing run names its seed.
  */
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';

@@ -82,7 +82,7 @@ function body(): void {
       isCutting = false;
       await cutting;
       expect(takenMs.filter(each => each > missedMaxMs)).toEqual([]);
-      // Else the fault was not there.
+      // Otherwise the fault was not injected.
       const byFeed = (await metricOf(processes[1]!.url, 'terse_changes_by_feed_only_total')) - byFeedBefore;
       expect(byFeed).toBeGreaterThan(0);
       report(

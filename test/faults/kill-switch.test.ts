@@ -1,6 +1,6 @@
 /**
- * A killed link must stop redirecting in every process at once: whichever way it was killed, with visitors reading it
- * at that very moment, and also when the change message is lost.
+ * A killed link must stop redirecting in every process at once: in whatever way it was killed, while visitors read it,
+ * and also when the change message is lost.
  */
 import { describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
@@ -25,7 +25,7 @@ const processCount = 4;
 const killCount = scaled(60, 1_000);
 /** Beyond this, something is broken rather than slow. */
 const hopelessMs = 2_000;
-/** An entry's life by default, and the same again for a machine with other things to do. */
+/** Twice the default lifetime of an entry, for a busy machine. */
 const deafMaxMs = 4_000;
 
 async function withProcesses(
@@ -72,7 +72,7 @@ test(
         takenMs.push(await killAndWatch(processes, victims[index]!, index, deafMaxMs));
       });
       expect(takenMs.filter(each => each > deafMaxMs)).toEqual([]);
-      // Else the fault was not there.
+      // Otherwise the fault was not injected.
       expect(Math.max(...takenMs)).toBeGreaterThan(killPromisedMs);
       report(`${takenMs.length} kills with no message: max ${Math.max(...takenMs).toFixed(0)} ms`);
     });
@@ -81,7 +81,7 @@ test(
 );
 
 describe('a store read that is in flight at the moment of the kill', () => {
-  /** Two processes of one data folder; what the second reads can be held up after it was read. */
+  /** Two processes on one data folder; reads of the second can be delayed after they took their value. */
   async function startTwo() {
     const folder = temporaryFolder();
     const open = async (): Promise<LinkStore> => {
@@ -170,7 +170,7 @@ describe('a store read that is in flight at the moment of the kill', () => {
     },
   );
 
-  test('is of no use either when it ends long after, and visitors came meanwhile', async () => {
+  test('is also discarded when it ends long after the kill and visitors came meanwhile', async () => {
     const { here, resolver, holdNextRead, hearsOf, stop } = await startTwo();
     try {
       await here.insert([insertItem(sampleLink('victim'))]);

@@ -1,6 +1,6 @@
 /**
- * What the log says while the store is down and thousands of visitors follow links that only the store knows: that it
- * happens and how often, in a few lines.
+ * The log while the store is down and thousands of visitors follow links that only the store has: a few lines that say
+ * what happens and how often.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readFileSync, rmSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { startTerseProcess, temporaryFolder } from '../kit/terse-process.ts';
 
 const visitCount = scaled(2_000, 20_000);
 const atOnce = 100;
-/** For each kind of line in each minute that the test may take. */
+/** The maximum of lines of each kind per minute. */
 const linesPerMinute = 20;
 
 interface Line {

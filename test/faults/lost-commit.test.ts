@@ -16,14 +16,14 @@ const bulk = `${links}/bulk`;
 const destination = (name: string): string => `https://example.com/${name}`;
 
 interface Write {
-  /** What was sent on the connection before, or in, the request that is to lose its answer. */
+  /** Text in, or before, the request that loses its answer. */
   readonly mark: string;
   readonly method: string;
   readonly path: string;
   readonly options: CallOptions;
-  /** Every status of the answer, of a bulk call each item's. */
+  /** The statuses of the answer: of a bulk call, one per item. */
   readonly done: readonly number[];
-  /** The same of a repeat after it was done. */
+  /** The statuses of a repeat after the write was executed. */
   readonly again: readonly number[];
   /** URLs that have exactly one link in the end, and codes that are deleted. */
   readonly made?: readonly string[];
@@ -32,7 +32,7 @@ interface Write {
   readonly edited?: readonly string[];
 }
 
-/** Each takes a unique name, and makes what it is about to change. */
+/** Each takes a unique name, and creates the link that it changes. */
 const writes: Record<string, (call: Call, name: string) => Promise<Write> | Write> = {
   'a create with an alias': (_, name) => ({
     mark: destination(name),
@@ -112,7 +112,7 @@ interface Engine {
   /** The address that Terse is given, through the link. */
   readonly url: (link: NetworkLink) => string;
   readonly target: string;
-  /** Whether what was sent on a connection ends with the request that commits what has the mark. */
+  /** Whether the data sent on a connection ends with the request that commits the marked write. */
   readonly isCommit: (mark: string, sent: string) => boolean;
   /** The same for a link with a leased code and nothing beside it. */
   readonly isInsert: (mark: string, sent: string) => boolean;
@@ -174,7 +174,7 @@ function suite(open: () => Promise<Engine>): void {
       for (const { outcome } of problems) expect(['none', 'unknown']).toContain(outcome!);
       await link.accept();
       const repeat = statusesOf(await call(write.method, write.path, write.options));
-      // What was not reached before is done now.
+      // Items that were not executed before are executed now.
       for (const [index, status] of repeat.entries()) {
         expect([write.again[index], write.done[index]]).toContain(status);
       }
@@ -218,7 +218,7 @@ function suite(open: () => Promise<Engine>): void {
     expect(made[0].previousUntil).not.toBeNull();
   });
 
-  test('what never reached the store has no outcome that is unknown', async () => {
+  test('a write that never reached the store has a known outcome', async () => {
     await link.refuse();
     const body = { longUrl: destination(nextName()) };
     const answer = await call('POST', links, { body });

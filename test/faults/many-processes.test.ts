@@ -21,7 +21,7 @@ const bulkSize = scaled(250, 1_000);
 const singleEvery = 20;
 /** One link in this many requests an alias; every second of those has the shape of a generated code. */
 const aliasEvery = 40;
-/** Small, so that the leases of all processes lie close together and each process needs many. */
+/** Small, so that the leases of all processes are close together and each process needs many. */
 const rangeSize = scaled(250, 1_000);
 const followersMax = 64;
 
@@ -97,7 +97,7 @@ test(
   async () => {
     const dataFolder = temporaryFolder();
     const env = { TERSE_RANGE_SIZE: String(rangeSize) };
-    // All at once on an empty folder: who sets it up is decided here, too.
+    // All at once on an empty folder, which one of them sets up.
     const processes = await Promise.all(
       Array.from({ length: processCount }, () => startTerseProcess({ dataFolder, env })),
     );

@@ -27,7 +27,7 @@ const pauseMs = scaled(50, 100);
 const rate = scaled(600, 40_000);
 const killAfterMaxMs = scaled(900, 9_000);
 
-/** Where an installation lives: what the server and the command line call it. */
+/** The store of an installation, as the server and the command line name it. */
 interface Store {
   readonly name: string;
   readonly dataFolder: string;
@@ -95,7 +95,7 @@ async function move(
   );
 }
 
-/** The key that was made at the source, on the target; then new links, whose codes were never issued before. */
+/** Checks links and a key of the source on the target, then new links, whose codes were never issued before. */
 async function checkTarget(target: TerseProcess, links: ChangingLinks, key: string): Promise<void> {
   expectSafe(await links.lostAt(target.url, followedMax)).toEqual([]);
   const { status, body } = await callerOf(target.url)('GET', '/api/v1/links?limit=1', { key });
@@ -110,7 +110,7 @@ async function makeKey({ url }: TerseProcess): Promise<string> {
   return body.key;
 }
 
-/** A client keeps using the source by mistake: links made there are lost, but none of their codes is the target's. */
+/** A client keeps using the source by mistake: its links are lost, but the target issues none of their codes. */
 async function checkLeftBehind(from: Store, links: ChangingLinks): Promise<void> {
   const terse = await start(from);
   for (let made = 0; made < 50; made += 1) await links.makeAnother(terse.url);

@@ -89,7 +89,7 @@ describe('with two processes on one data folder', () => {
       for (let number = 0; number < aliasCount; number += 1) {
         const alias = nextAlias();
         const longUrl = `https://example.com/alias/${alias}`;
-        // Half of them are asked for first, so that their absence is known there.
+        // Half of them are requested first, so that their absence is cached there.
         if (number % 2 === 0) expect((await follow(there.url, alias)).status).toBe(404);
         await create(longUrl, alias);
         expect(await follow(there.url, alias)).toEqual({ status: 302, location: longUrl });

@@ -1,7 +1,7 @@
 /**
- * What stays available while engines hang, compared with the table of docs/operations/outages.md. Everyday runs look at
- * Postgres and Redis; TERSE_TEST_SCALE=full looks at all four engines, and TERSE_TEST_RECORD=1 measures the table again
- * (then `npm run docs`).
+ * Compares what stays available while engines hang with the table of docs/operations/outages.md. Everyday runs test
+ * Postgres and Redis; TERSE_TEST_SCALE=full tests all four engines, and TERSE_TEST_RECORD=1 measures the table again
+ * (then run `npm run docs`).
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { callerOf } from '../kit/client.ts';
@@ -32,10 +32,10 @@ setDefaultTimeout(heavyTestMaxMs);
 
 const isRecording = process.env.TERSE_TEST_RECORD === '1';
 const hasAllEngines = isRecording || scaled(false, true);
-/** Longer than anything is believed without proof, shorter than a process may serve without any engine. */
+/** Longer than the lifetime of an unproven entry, shorter than a process may serve without any engine. */
 const downMs = 5_000;
 const hotEveryMs = 200;
-/** Of each operation. */
+/** Requests per operation. */
 const samples = 4;
 const answerMaxMs = 30_000;
 
@@ -79,11 +79,11 @@ interface Links {
 function body(): void {
   let postgres: PostgresEngine;
   let redis: RedisEngine;
-  /** That of the process whose writes are queued: an installation of its own. */
+  /** For the process with queued writes, which is a separate installation. */
   let queuedRedis: RedisEngine | undefined;
   let kafka: KafkaEngine | undefined;
   let clickHouse: ClickHouseEngine | undefined;
-  /** The links of the second are known to it from memory or from Redis, never because it made them. */
+  /** The first process creates the links; the second has them in memory or in Redis only. */
   let first: TerseProcess;
   let second: TerseProcess;
   let queued: TerseProcess | undefined;
@@ -136,7 +136,7 @@ function body(): void {
     down.flatMap(name => enginesOf[name]()).filter(engine => engine !== undefined);
   const allEngines = (): EngineProcess[] => processesOf(Object.keys(enginesOf) as Engine[]);
 
-  /** Made while all is well: hot ones are in memory, those for Redis only in the first process's. */
+  /** Creates links before the outage: hot ones are in memory, those for Redis only in that of the first process. */
   async function prepare(): Promise<Links> {
     const made = await makeVictims(callerOf(first.url), 4 * samples);
     const part = (n: number) => made.slice(n * samples, (n + 1) * samples);
@@ -144,7 +144,7 @@ function body(): void {
     for (const { code } of links.hot) await Promise.all([follow(first.url, code), follow(second.url, code)]);
     for (const { code } of links.redisOnly) await follow(first.url, code);
     const keys = links.redisOnly.map(({ code }) => `terse/${code}`).join(' ');
-    // A process that does not trust Redis yet puts nothing there, and would not do so later for what is in its memory:
+    // A process that does not trust Redis yet writes nothing there, and would not do so later for links in its memory:
     // then the caller prepares other links.
     await until(
       'followed links in Redis',
@@ -177,7 +177,7 @@ function body(): void {
     signIn: () => asked(second, 'POST', '/api/v1/session', { key: adminKey }),
   };
 
-  /** Everything at the same time, so that none of it waits for what another waited for. */
+  /** Measures all operations at the same time, so that none profits from the timeout of another. */
   async function measure(down: readonly string[], links: Links): Promise<OutageRow> {
     const cells = measuredOperations.map(async operation => {
       const answers = await Promise.all(

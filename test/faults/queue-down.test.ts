@@ -61,7 +61,7 @@ function body(): void {
 
   const create = (name: string, more = {}): Promise<Answer> =>
     call('POST', '/api/v1/links', { body: { longUrl: `https://example.com/${name}`, ...more } });
-  /** A write that the store took although its answer came too late is found there when it is repeated. */
+  /** A write that the store executed although it timed out counts as a duplicate when it is repeated. */
   const drained = async () =>
     (await metricOf(terse.url, 'terse_links_drained_total')) +
     (await metricOf(terse.url, 'terse_links_drained_duplicate_total'));
@@ -96,7 +96,7 @@ function body(): void {
       postgres.pause();
       const earlier = await drained();
       const made: { code: string; name: string }[] = [];
-      // The key of the admin is in the store, too; strangers need none.
+      // Anonymous, because the admin's key is in the store, too.
       for (let n = 0; n < 5; n += 1) {
         const name = `meanwhile-${n}`;
         const { status, body: answer } = await call('POST', '/api/v1/links', {
@@ -117,7 +117,7 @@ function body(): void {
   );
 }
 
-/** A bound ends what never comes to pass; nothing is measured. */
+/** The bound only ends a wait that hangs. */
 async function until(holds: () => Promise<boolean>): Promise<void> {
   for (let attempt = 0; attempt < 600; attempt += 1) {
     if (await holds()) return;

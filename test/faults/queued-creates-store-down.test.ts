@@ -25,7 +25,7 @@ import { until } from '../kit/until.ts';
 setDefaultTimeout(heavyTestMaxMs);
 
 const outageMs = scaled(6_000, 60_000);
-/** Over all processes. Each has leased 10,000 codes. */
+/** For all processes together. Each has leased 10,000 codes. */
 const createsPerSecond = scaled(20, 50);
 /** After this long no client may use a revoked key: 3 s, and half a second for a busy machine. */
 const revokedMaxMs = 3_500;
@@ -126,7 +126,7 @@ function body(): void {
     return { made, answers, misdirected };
   }
 
-  /** How long a process took from the revocation until it said 401 for good, and what it said last. */
+  /** How long a process took from the revocation until it permanently answered 401, and its last answer. */
   async function probeRevoked(url: string, key: string, revokedMs: number, isOver: () => boolean) {
     let acceptedMs = 0;
     let otherMs = 0;
@@ -153,7 +153,7 @@ function body(): void {
       const unseen = await newKey(second, 'unseen', busy);
       const revoked = await newKey(second, 'revoked', other);
       const sibling = await newKey(second, 'of the same account', other);
-      // In use for a few heartbeats, so that the copies are from a time in which nothing was missed.
+      // Use the keys for a few heartbeats, so that the copies are from a time without missed messages.
       for (const startedMs = performance.now(); performance.now() - startedMs < inUseMs; ) {
         for (const url of fleet.urls) {
           for (const { key } of [used, revoked, sibling])
@@ -181,7 +181,7 @@ function body(): void {
         ]);
       } finally {
         isOver = true;
-        // Also of those that still ask.
+        // Also wait for the probes in progress.
         await probing;
         await heal(postgres);
       }

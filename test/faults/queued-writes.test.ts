@@ -21,10 +21,10 @@ import { adminKey, startTerseProcess, type TerseProcess } from '../kit/terse-pro
 
 const createCount = scaled(600, 20_000);
 const createsPerS = scaled(300, 2_000);
-/** By both who drain, together. */
+/** The rate of both workers together. */
 const drainPerS = scaled(120, 200);
 const killsMin = scaled(2, 10);
-/** Starting another takes a core for a second, which a burst of many needs. */
+/** Starting another worker takes a core for a second, which the burst needs. */
 const aliveMinMs = scaled(500, 2_000);
 const aliveMaxMs = scaled(3_500, 4_000);
 const visitorsMax = 32;
@@ -47,7 +47,7 @@ describeWithEngine('kafka', 'queued writes', () => {
 
 function body(): void {
   const random = announcedRandom('queued writes');
-  /** The processes that acknowledge and redirect, and those that drain. */
+  /** The processes that acknowledge and redirect, and the workers that drain. */
   const servers: TerseProcess[] = [];
   const clients: BriskClient[] = [];
   const workers: TerseProcess[] = [];
@@ -75,7 +75,7 @@ function body(): void {
     await redis?.stop();
   });
 
-  /** A machine with too much to do may not start one in time at the first attempt. */
+  /** Retries, because an overloaded machine may not start a process in time. */
   async function start(roles: string): Promise<TerseProcess> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -99,7 +99,7 @@ function body(): void {
     );
 
   const misdirected: string[] = [];
-  /** Visitors that an overloaded machine asked to retry, and who did. */
+  /** Visits that an overloaded server asked to retry. */
   let putOff = 0;
   async function expectLeadsThere({ code, longUrl }: Made, when: string): Promise<void> {
     for (const client of clients) {
@@ -134,7 +134,7 @@ function body(): void {
     const open = new Set<Promise<void>>();
     for (let n = 0; n < createCount; ) {
       const dueMs = (n / createsPerS) * 1_000;
-      // A machine that does not keep up makes the burst longer, not the crowd larger.
+      // On a slow machine the burst takes longer, but has no more concurrent creates.
       if (performance.now() - startedMs < dueMs || open.size >= openMax) {
         await sleep(systemClock, 2);
         continue;
@@ -150,12 +150,12 @@ function body(): void {
   }
 
   const behind = (): Promise<number> => metricOf(servers[0]!.url, 'terse_links_queue_length');
-  /** The first process creates the topic; until then no link is accepted. */
+  /** Waits until links are accepted: the first process creates the topic. */
   async function untilTaken(): Promise<void> {
     while ((await create(0, 'https://example.com/first')).status !== 201) await sleep(systemClock, pollMs);
   }
 
-  /** Two who drain, so that one takes over from the other; one of them is killed every few seconds. */
+  /** Two workers that drain and take over from each other; one of them is killed every few seconds. */
   class KilledWorkers {
     readonly #started = Promise.withResolvers<void>();
     readonly #enough = Promise.withResolvers<void>();
@@ -171,7 +171,7 @@ function body(): void {
       });
     }
 
-    /** Resolves when both drain for the first time: what a start costs is not the burst's to bear. */
+    /** Resolves when both drain for the first time, so that their start does not slow down the burst. */
     get started(): Promise<void> {
       return this.#started.promise;
     }
@@ -249,7 +249,7 @@ function body(): void {
       expectSafe(new Set(stored.values()).size).toBe(stored.size);
       expectSafe(stored.size - made.length).toBeLessThanOrEqual(createCount - made.length);
       for (const { url } of workers) expect(await metricOf(url, 'terse_links_dead_lettered_total')).toBe(0);
-      // Some may stay behind where one that drains was killed; they end by themselves, and the store is asked first.
+      // Some pending records may remain after a kill; they expire, and the store is asked first.
       const records = await askRedis(redis.url, 'KEYS terse:pending:*');
       const pending = [...records.matchAll(/terse:pending:(\w+)/g)].map(([, code]) => code!);
       expectSafe(pending.filter(code => !stored.has(code))).toEqual([]);

@@ -26,7 +26,7 @@ const delayMs = 40;
 const samples = scaled(3, 50);
 /** A replica that is still known to be fresh answers anyway; at full size it has to do so for longer than that. */
 const cutMs = scaled(0, 10_000);
-/** So many of what a process leases at its start that two who lease the same would give the same. */
+/** So many codes of a process's first lease that two processes with the same lease would issue the same ones. */
 const linksAtOnce = 6_000;
 
 describeWithEngine(
@@ -42,13 +42,13 @@ function body(): void {
   let postgres: PostgresEngine;
   let redisA: RedisEngine;
   let redisB: RedisEngine;
-  /** What B calls its database: first the primary in A, in the end its own. */
+  /** The database address of B: first the primary in A, in the end its own. */
   let toPrimary: NetworkLink;
   let replication: NetworkLink;
   let inA: TerseProcess;
   let inB: TerseProcess;
   const started: TerseProcess[] = [];
-  /** Every code that anyone was given, and what became of it does not matter. */
+  /** Every issued code, whether its link is lost or not. */
   const given: string[] = [];
 
   const start = async (env: Record<string, string>): Promise<TerseProcess> => {
@@ -185,7 +185,7 @@ function body(): void {
     await create(inB);
     await until('the replica has it', () => isFollowing());
     replication.cut();
-    // As if A had gone on alone until it was exactly where a promoted replica without regions would begin.
+    // As if A had continued alone up to the ids at which a promoted replica without regions would begin.
     await asked(postgres.url, `UPDATE ranges SET mark = mark + ${forgottenIdsMax} WHERE first = 0`);
     // Both lease again from the primary, and the replica does not learn of it.
     const [lastInA, lastInB] = await Promise.all([startInA(), startInB()]);

@@ -1,7 +1,7 @@
 /**
- * Counts of the present hour are spoiled behind Terse's back. It sees that the hour's numbers disagree, is killed while it
- * repairs them, again and again, and then repairs them while visitors keep coming. At every moment the numbers are the
- * spoiled ones or the right ones, and in the end they are those of the visitors.
+ * Counts of the current hour are corrupted directly in the database. Terse detects that the hour's numbers disagree, is
+ * killed several times while it repairs them, and then repairs them under load. At every moment the numbers are the
+ * corrupted ones or the right ones, and in the end they are right.
  */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
@@ -45,7 +45,7 @@ async function seeAndRepair({ env, spoil, kills }: Warehouse): Promise<void> {
     const codes = await createClickedLinks(terse.url, linkCount);
     const tally = new VisitTally(sampleVisits({ codes }));
     const visit = (count: number) => sendVisits({ url: terse.url, visits: tally, connections, count });
-    // It may have struck the hour meanwhile.
+    // The hour may have changed meanwhile.
     const span = () => ({ from: startedAt, to: (Math.floor(Date.now() / hourMs) + 1) * hourMs });
     const query = () => `from=${new Date(span().from).toISOString()}&to=${new Date(span().to).toISOString()}`;
     const worstDrift = async (): Promise<number> => {
@@ -92,7 +92,7 @@ async function seeAndRepair({ env, spoil, kills }: Warehouse): Promise<void> {
       }
       finished += 1;
       await spoil(dataFolder, span().from, span().to);
-      // More is lost than the first time: a repair leaves larger runs.
+      // More clicks are lost than the first time, because a repair leaves larger runs.
       spoiled = await numbers();
     }
 

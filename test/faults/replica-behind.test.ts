@@ -1,4 +1,4 @@
-/** A read replica that falls behind: what was changed is never followed to where it led before. */
+/** A read replica that falls behind: a changed link never leads to its old destination. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { Client } from 'pg';
 import { callerOf } from '../kit/client.ts';
@@ -41,7 +41,7 @@ describeWithEngine(
         expect(await follow(terse.url, code)).toEqual({ status: 302, location: after });
         await Bun.sleep(50);
       }
-      // Else the replica was never asked, and nothing was tested.
+      // Otherwise the replica was never asked, and nothing was tested.
       expect(await metricOf(terse.url, 'terse_replica_reads_total')).toBeGreaterThan(0);
     });
   },

@@ -1,7 +1,7 @@
 /**
- * Terse starts before its engines do, in any order. It never ends for want of one, says which one is missing, does what it
- * can without it, and uses it when it comes, without a restart. What it does meanwhile is a table that is part of the
- * documentation (test/kit/start-table.ts).
+ * Terse starts before its engines, in any order. A missing engine never ends it: it reports which one is missing, does
+ * what is possible without it, and uses it without a restart once it is up. Its behaviour meanwhile is documented as a
+ * table (test/kit/start-table.ts).
  */
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { callerOf } from '../kit/client.ts';
@@ -28,7 +28,7 @@ import { until } from '../kit/until.ts';
 
 setDefaultTimeout(heavyTestMaxMs);
 
-/** Everyday runs look at the role that does everything; the others do a part of it. ClickHouse takes long to start. */
+/** Everyday runs test only the role that does everything, and without ClickHouse, which takes long to start. */
 const roles = scaled<readonly StartRole[]>(['all'], startRoles);
 const used = scaled<readonly Engine[]>(['Postgres', 'Redis', 'Kafka'], engines);
 const orders: readonly (readonly Engine[])[] = scaled([used.toReversed()], permutations(used));
@@ -45,7 +45,7 @@ describeWithEngine('postgres', 'a start', () =>
 );
 
 function body(): void {
-  /** Where each engine really is. */
+  /** The real address of each engine. */
   let addresses: Record<Engine, string>;
   let code: string;
   const started: SpawnedTerse[] = [];
@@ -97,7 +97,7 @@ function body(): void {
     return { isWell, shown: [String(answer?.status), ...missing].join(', ') };
   }
 
-  /** What the process does now; a dash where its role does not do it. */
+  /** The current behaviour of the process; a dash for operations that its role does not serve. */
   async function observe(terse: SpawnedTerse, row: StartRow): Promise<StartRow> {
     const call = callerOf(terse.url);
     const statusOf = async (isDone: string, asking: () => Promise<{ status: number }>): Promise<string> => {
@@ -126,7 +126,7 @@ function body(): void {
     report(`${role} without ${missing}: whole ${seconds(performance.now() - fromMs)} after it came`);
   }
 
-  /** Fails with what is seen instead. */
+  /** Waits for this behaviour; fails with the last observed one. */
   async function untilSeen(terse: SpawnedTerse, row: StartRow): Promise<void> {
     let seen: StartRow | undefined;
     const isSeen = async (): Promise<boolean> => {

@@ -97,7 +97,7 @@ describeWithEngine(
       };
       for (const [index, [name, write]] of Object.entries(writes).entries()) {
         const answer = write();
-        // From then on it can be read on the primary, where it cannot be relied on yet.
+        // From then on it is visible on the primary, but not safe yet.
         await until(`the ${name} is committed without the standby`, async () => {
           await asked(postgres.url, terminateWaiting);
           return (await changed(postgres.url)) === index + 1;

@@ -23,7 +23,7 @@ export type Phase = (typeof phases)[number];
 export interface FullDiskResult {
   /** Calls that failed while the disk was full. */
   readonly failures: number;
-  /** Calls that succeeded all the same. */
+  /** Calls that succeeded nevertheless. */
   readonly successes: number;
   readonly wrong: readonly Mismatch[];
   readonly left: number;
@@ -63,7 +63,7 @@ async function run(folder: string, phase: Phase, seed: number): Promise<FullDisk
     const batch = batches[next]!;
     const { clicks: counted } = await warehouse.apply([batch]);
     next += 1;
-    // What seemed to fail may have been counted.
+    // A call that failed may have counted its clicks.
     if (counted !== batch.batch.at.length) throw new Error(`${counted} clicks of a batch were counted`);
     truth.addBatch(batch.batch);
   };

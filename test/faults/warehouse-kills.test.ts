@@ -26,7 +26,7 @@ const killsMax = 10 * killCount;
 const aliveMaxMs = 300;
 const questionsPerKill = 12;
 
-/** What was counted, read from the log up to the positions. */
+/** The counted clicks, read from the log up to the counted positions. */
 class Counted {
   readonly truth = new Truth();
   readonly #reached = new Map<string, number>();
@@ -112,7 +112,7 @@ test(
       const log = createEmbeddedLog({ folder: logFolder(folder), producer: 'reader', clock });
       const counted = new Counted(log);
       let steps = 0;
-      // On a busy machine a worker gets less done before it is killed, and days have to end.
+      // On a busy machine a worker does less before it is killed, but some days must end.
       const enoughAt = samplesStart + 3 * grainMs.day;
       const isEnough = (kill: number): boolean =>
         kill >= killsMax || (kill >= killCount && steps > 0 && counted.lastAt > enoughAt);
@@ -125,7 +125,7 @@ test(
       }
       expect(steps).toBeGreaterThan(0);
       expect(counted.lastAt).toBeGreaterThan(enoughAt);
-      // Whatever was left half done is finished by the next one.
+      // The next process finishes work that was interrupted.
       const warehouse = openSqliteWarehouse(warehousePath(folder));
       await countBehind(log, warehouse);
       await counted.catchUp(await warehouse.positions());

@@ -1,4 +1,4 @@
-/** How several workers come to be: on an empty folder, all at once, or not at all and with one clear word why. */
+/** The start of several workers: on an empty folder, all at once, or not at all and with one line that says why. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ test(
 );
 
 describe('what cannot be started', () => {
-  /** Starts two workers that come to nothing; returns what was said, how it ended, and who is left. */
+  /** Starts two workers that fail; returns the output, the exit code, and the workers that are left. */
   async function fail(env: Readonly<Record<string, string>>): Promise<{ said: string[]; exitCode: number }> {
     const command = [process.execPath, join(import.meta.dir, '../../src/main.ts'), 'serve'];
     const child = Bun.spawn(command, {
@@ -50,7 +50,7 @@ describe('what cannot be started', () => {
       stdout: 'pipe',
       stderr: 'pipe',
     });
-    // A worker that is left would hold the other end of these.
+    // A remaining worker would keep these pipes open.
     const [said, printed] = await Promise.all([child.stderr.text(), child.stdout.text()]);
     expect(printed).toBe('');
     return { said: said.trim().split('\n'), exitCode: await child.exited };

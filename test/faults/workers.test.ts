@@ -1,6 +1,6 @@
 /**
- * Several workers on one port under load, while some of them are replaced, killed, stopped or left alone. Visitors
- * are counted on both sides: what they were answered, and what Terse says it has counted.
+ * Several workers on one port under load, while some of them are replaced, killed or stopped. Visits are counted on
+ * both sides: the answers that clients got, and the clicks that Terse counted.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
@@ -19,7 +19,7 @@ import { clientOfEach, clientsOf, isAlive, scrape, workersOf } from '../kit/work
 const connections = 16;
 const restartCount = scaled(2, 10);
 const killCount = scaled(2, 20);
-/** The time after which an order has not been slow to come but has not come. */
+/** Beyond this, something is broken rather than slow. */
 const hopelessMs = 2_000;
 
 let dataFolder: string;
@@ -58,7 +58,7 @@ class Load {
         comesBack: true,
         visitsPerConnection,
       });
-    // Half of them keep their connection for long, the others hardly at all.
+    // Half of the visitors keep their connections, the others hardly at all.
     const goOn = async (visitsPerConnection: number): Promise<void> => {
       while (!this.#isOver) await batch(visitsPerConnection);
     };
@@ -129,7 +129,7 @@ test(
     let unanswered = 0;
     for (let round = 0; round < killCount; round += 1) {
       const visits = new VisitTally(sampleVisits({ codes }));
-      // Those of this test itself, which stay open.
+      // The connections of this test itself, which stay open.
       const before = new Map(workersOf(terse).map(pid => [pid, clientsOf(pid, terse.url)]));
       const load = sendVisits({
         url: terse.url,
@@ -168,7 +168,7 @@ test(
     const [code] = await createClickedLinks(terse.url, 1);
     const [hung] = workersOf(terse) as [number, number];
     process.kill(hung, 'SIGSTOP');
-    // On their own connections, so that half of them come to the one that hangs.
+    // One visit per connection, so that half of them reach the worker that hangs.
     const visits = new VisitTally(sampleVisits({ codes: [code!] }));
     await sendVisits({ url: terse.url, visits, connections: 32, count: 96, visitsPerConnection: 1 });
     expect([visits.answeredCount(), visits.faults]).toEqual([96, []]);

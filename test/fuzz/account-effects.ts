@@ -1,11 +1,11 @@
-/** What an accepted request about accounts, keys or sessions must have done; part of the table in effects.ts. */
+/** The effects of accepted requests about accounts, keys or sessions; part of the table in effects.ts. */
 import { expect } from 'bun:test';
 import type { AccountView, ModelAccount } from './account-model.ts';
 import type { Accepted } from './effects.ts';
 import type { Model } from './model.ts';
 import type { SentRequest } from './sent-request.ts';
 
-/** Keys that do not work any more and are still listed. */
+/** The maximum number of listed keys that no longer work. */
 const deadKeysMax = 100;
 export const startingKeyCounts = { admin: 1, stranger: 3, nobody: 0 } as const;
 
@@ -21,7 +21,7 @@ export const accountEffects: Readonly<Record<string, (accepted: Accepted) => voi
     const query = new URLSearchParams(sent.plan.query);
     const limit = Number(query.get('limit') ?? 100);
     expect(body.keys.length).toBeLessThanOrEqual(limit);
-    // A cursor may stand anywhere, and a page need not be all.
+    // A page from a cursor, or before another page, is not the whole list.
     if (query.has('cursor') || body.nextCursor !== null) return;
     const known = [...model.keys.values()].filter(key => key.owner === sent.owner);
     if (sent.isNarrow) {
@@ -31,7 +31,7 @@ export const accountEffects: Readonly<Record<string, (accepted: Accepted) => voi
     }
     const listedKeys = body.keys.filter(({ id }: { id: string }) => model.keys.has(id));
     expect(new Set(listedKeys.map(keyFacts))).toEqual(new Set(known.map(keyFacts)));
-    // Those that an account starts with were not made here.
+    // Starting keys were not created by requests.
     expect(body.keys).toHaveLength(known.length + startingKeyCounts[sent.owner]);
   },
 
@@ -223,7 +223,7 @@ export const accountEffects: Readonly<Record<string, (accepted: Accepted) => voi
   },
 };
 
-/** What the path names; it must be there for a request that was accepted, and only admins are. */
+/** The account in the path, which must exist if the request was accepted, and only admins' requests are. */
 function account(sent: SentRequest, model: Model): ModelAccount {
   expect(sent.isAdmin).toBe(true);
   const found = model.people.accounts.get(sent.places.accountId!);

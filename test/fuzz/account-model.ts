@@ -1,4 +1,4 @@
-/** The accounts and sessions that must exist on the server, kept beside it like the links in model.ts. */
+/** The accounts and sessions that must exist on the server, like the links in model.ts. */
 import type { Owner } from './model.ts';
 
 /** An account as the API shows it, apart from its times. */
@@ -15,7 +15,7 @@ export interface AccountView {
 
 export interface ModelAccount {
   view: AccountView;
-  /** The one that was set last. */
+  /** The current password, if known. */
   password?: string | undefined;
   /** The token of the newest invitation, until it is used. */
   invitation?: string | undefined;
@@ -40,9 +40,9 @@ export const roleScopes: Readonly<Record<string, readonly string[]>> = {
 export const sessionsKeptMax = 40;
 
 export class People {
-  /** Those that requests have made, by id. */
+  /** Accounts that requests have created, by id. */
   readonly accounts = new Map<string, ModelAccount>();
-  /** Those that were there before the first request. */
+  /** Accounts from before the first request. */
   readonly starting: Readonly<Partial<Record<Owner, ModelAccount>>>;
   /** Accounts that signed up; clients do not learn their ids. */
   readonly signedUpEmails = new Set<string>();

@@ -1,4 +1,4 @@
-/** Reasons to refuse a request for what its caller may do, or for what accounts, keys and sessions there are. */
+/** Reasons to reject a request because of the caller's permissions or the state of accounts, keys and sessions. */
 import type { People } from './account-model.ts';
 import type { Case } from './refusals.ts';
 import type { SentRequest } from './sent-request.ts';
@@ -6,7 +6,7 @@ import type { SentRequest } from './sent-request.ts';
 const keysPerAccountMax = 100;
 
 const invitationOperations = new Set(['readInvitation', 'acceptInvitation']);
-/** For callers that act for the whole account. */
+/** Operations that need full access to the account. */
 const wholeAccountOperations = new Set(['createKey', 'editOwnAccount', 'listSessions', 'endSession']);
 
 export const accountReasons: Readonly<Record<string, (refused: Case) => boolean>> = {
@@ -61,7 +61,7 @@ export function namesAccountThing({ places, operation }: SentRequest): boolean {
   );
 }
 
-/** What the path or the body names, as far as the caller may know of it. */
+/** The subject of the path or the body, if it is visible to the caller. */
 export function accountSubjectOf({ sent, model, owner }: Case): unknown {
   const { id, accountId, sessionId } = sent.places;
   if (accountId !== undefined) return model.people.accounts.get(accountId);

@@ -1,7 +1,7 @@
 /**
- * Which answers the fuzzer of the API must have seen at the end, and how it looks for those that chance has not shown it
- * yet. Some depend on one part of a request that chance rarely chooses, such as a key of a suspended account or a time
- * that has passed: a search for one of them sets that part and leaves the rest to chance.
+ * The answers that the fuzzer of the API must have seen at the end, and the search for those that it has not seen. Some
+ * depend on one part of a request that is rarely chosen, such as a key of a suspended account or a time in the past:
+ * the search sets that part and draws the rest.
  */
 import type fc from 'fast-check';
 import { listedHost } from './blocklist-effects.ts';
@@ -24,7 +24,7 @@ const aims: Readonly<Record<string, Aim>> = {
   link_disabled: withFields({ status: 'disabled' }),
 };
 
-/** Undefined where no single part decides about the answer, a status or a problem code. */
+/** Plans aimed at an answer (a status or a problem code); undefined if no single part of a request causes it. */
 export function aimedAt(
   what: string,
   plans: fc.Arbitrary<RequestPlan>,
@@ -33,7 +33,7 @@ export function aimedAt(
   return aim && plans.map(aim);
 }
 
-/** Everything else about the link is fine, so that the answer is about these fields. */
+/** Everything else about the link is valid, so that the answer is about these fields. */
 function withFields(fields: Readonly<Record<string, unknown>>): Aim {
   return plan => {
     if (plan.body?.kind !== 'value') return plan;
@@ -44,14 +44,14 @@ function withFields(fields: Readonly<Record<string, unknown>>): Aim {
   };
 }
 
-/** Which operations are aimed at an answer first, because it comes from what they leave. */
+/** Operations that are sent first, because the answer depends on their effects. */
 export const aimedBefore: Readonly<Record<string, readonly string[]>> = {
   link_exhausted: ['createLink', 'followLink'],
   link_disabled: ['createLink', 'editLink'],
 };
 
-/** What must have happened before some answers can be seen, such as for an invited account that was suspended since. */
-export const bringAbout: Readonly<Record<string, readonly string[]>> = {
+/** Operations that must precede others for some answers, such as those for a suspended invited account. */
+export const preparations: Readonly<Record<string, readonly string[]>> = {
   endSession: ['openSession'],
   acceptInvitation: ['inviteAccount', 'suspendAccount'],
   readInvitation: ['inviteAccount', 'suspendAccount'],
@@ -85,7 +85,7 @@ const outOfReach: Readonly<Record<string, string>> = {
   'readRecentClicks link_deleted': 'needs the code of a deleted link in the query, where codes are invented',
 };
 
-/** The answers of an operation that were not seen yet: statuses, and the problem codes among them. */
+/** The documented answers of an operation that were not seen yet: statuses and problem codes. */
 export function unseenAmong({ id, answers }: Operation, seen: ReadonlySet<string>): string[] {
   const documented = [...answers].flatMap(([status, { description }]) => {
     if (status >= 500) return [];

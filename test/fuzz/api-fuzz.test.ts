@@ -1,7 +1,7 @@
 /**
- * Every operation of our own OpenAPI document, called in all the ways that the document describes and in many
- * that it does not. The server may refuse; it may not fail, answer what is not documented, lose what it
- * accepted or keep anything of what it refused.
+ * Calls every operation of our own OpenAPI document in all the ways that the document describes and in many that it
+ * does not. The server may reject; it must not fail, give undocumented answers, lose what it accepted or keep anything
+ * of what it rejected.
  */
 import { afterAll, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { seedNote, testSeed } from '../kit/seed.ts';
 import { addAccount, storedRows } from '../kit/stored-rows.ts';
 import { adminKey, startTerseProcess, temporaryFolder } from '../kit/terse-process.ts';
 import { type ModelAccount, People } from './account-model.ts';
-import { aimedAt, aimedBefore, bringAbout, unseenAmong } from './answer-search.ts';
+import { aimedAt, aimedBefore, preparations, unseenAmong } from './answer-search.ts';
 import { listedHost } from './blocklist-effects.ts';
 import { effects, objectOf, repeatKeyOf } from './effects.ts';
 import { type FuzzAnswer, FuzzClient } from './fuzz-client.ts';
@@ -31,7 +31,7 @@ const runsMixed = scaled(400, 50_000);
 /** Hashing a password takes a hundred times as long as anything else. */
 const hashing = new Set(['openSession', 'signUp', 'editOwnAccount']);
 const runsPerHashing = scaled(12, 1_000);
-/** Chance may leave out an answer; then more of the same operation is tried, but not forever. */
+/** If random requests miss an answer, more requests of the same operation are tried, up to a limit. */
 const searchRoundsMax = 20;
 const mixedRunsPerRound = 200;
 const runsPerSearch = 20;
@@ -99,7 +99,7 @@ function validatorOf(schema: Parameters<typeof schemas.compile>[0]): Validate {
   return validate;
 }
 
-/** What the document promises for any answer, whatever the request was. Returns the parsed body. */
+/** Checks an answer against the document, whatever the request was. Returns the parsed body. */
 function expectDocumented({ operation }: SentRequest, answer: FuzzAnswer): unknown {
   const documented = operation.answers.get(answer.status);
   expect({ status: answer.status, documented: documented !== undefined }).toMatchObject({ documented: true });
@@ -129,10 +129,10 @@ function withPlausibleClicks(answer: unknown): unknown {
   return body;
 }
 
-/** Nothing of a refused request is kept, and it was refused for a reason. */
+/** Checks that nothing of a rejected request is kept, and that there was a reason to reject it. */
 function expectRefused(sent: SentRequest, code: string | undefined): void {
   stored.expectUnchanged();
-  // A browser gets a page, which names no code.
+  // A browser gets a page without a problem code.
   if (code === undefined) return;
   const input = objectOf(sent.input);
   const refused = { sent, flaws: judges.request(sent), model, owner: sent.owner, input };
@@ -140,7 +140,7 @@ function expectRefused(sent: SentRequest, code: string | undefined): void {
   expect({ code, justified }).toEqual({ code, justified: true });
 }
 
-/** What was accepted was described in the document, and had the effect that it must have. */
+/** Checks that an accepted request is valid by the document and had its effect. */
 async function expectAccepted(sent: SentRequest, answer: FuzzAnswer, body: unknown): Promise<void> {
   const { id, method } = sent.operation;
   expect([...judges.request(sent)]).toEqual([]);
@@ -207,7 +207,7 @@ test(
 const unseenOf = (operation: Operation): string[] => unseenAmong(operation, seen.get(operation.id)!);
 const isAllSeen = (): boolean => operations.every(each => unseenOf(each).length === 0);
 
-/** Sends what leads directly to the answers that were not seen, where that is known. */
+/** Sends requests that are aimed at unseen answers, where that is possible. */
 async function aim(operation: Operation): Promise<void> {
   for (const what of unseenOf(operation)) {
     for (const id of [...(aimedBefore[what] ?? []), operation.id]) {
@@ -220,9 +220,9 @@ async function aim(operation: Operation): Promise<void> {
   }
 }
 
-/** The rest is left to chance, after that which must have happened before. */
+/** Sends random requests for the remaining answers, after the operations that must precede them. */
 async function search(operation: Operation, seed: number): Promise<void> {
-  for (const id of [...(bringAbout[operation.id] ?? []), operation.id]) {
+  for (const id of [...(preparations[operation.id] ?? []), operation.id]) {
     const tried = operations.find(each => each.id === id)!;
     const property = fc.asyncProperty(requestPlans(tried, schemas), plan => exchange(tried, plan));
     await fc.assert(property, { ...options, seed, numRuns: runsPerSearch });
@@ -238,7 +238,7 @@ test(
         for (let tries = 0; tries < searchesPerRound && unseenOf(operation).length > 0; tries += 1)
           await search(operation, testSeed + round * searchesPerRound + tries);
       }
-      // Some answers need what only others bring about.
+      // Some answers depend on the effects of other operations.
       if (!isAllSeen()) await mixed({ ...options, seed: testSeed + round, numRuns: mixedRunsPerRound });
     }
     expect(operations.map(each => [each.id, ...unseenOf(each)]).filter(each => each.length > 1)).toEqual([]);
@@ -246,7 +246,7 @@ test(
   heavyTestMaxMs,
 );
 
-test('what was accepted is there with the accepted values, and nothing else is', async () => {
+test('everything accepted is stored with the accepted values, and nothing else is', async () => {
   for (const { view, deleted } of model.links.values()) {
     const { status, body } = await asAdmin('GET', `/api/v1/links/${view.shortCode}`);
     expect({ status, body: deleted ? null : withPlausibleClicks(body) }).toEqual(

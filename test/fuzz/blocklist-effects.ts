@@ -1,8 +1,8 @@
-/** What an accepted request about the blocklist must have done; part of the table in effects.ts. */
+/** The effects of accepted requests about the blocklist; part of the table in effects.ts. */
 import { expect } from 'bun:test';
 import type { Accepted } from './effects.ts';
 
-/** On the list file that the fuzzed server is given. */
+/** A host on the list file of the fuzzed server. */
 export const listedHost = 'listed.example';
 
 export const blocklistEffects: Readonly<Record<string, (accepted: Accepted) => void>> = {

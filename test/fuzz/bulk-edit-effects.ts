@@ -1,4 +1,4 @@
-/** What changing or deleting many links in one call must have done: to each what a single call would have. */
+/** The effects of changing or deleting many links in one call: on each link those of a single call. */
 import { expect } from 'bun:test';
 import { listedHost } from './blocklist-effects.ts';
 import type { Accepted } from './effects.ts';
@@ -51,7 +51,7 @@ export const bulkEditEffects = (chosen: Choose): Readonly<Record<string, (accept
   deleteLinks(accepted) {
     const deleted = new Set<ModelLink>();
     for (const [result, link] of resultsIn(accepted, chosen)) {
-      // Named twice, it is deleted once and answered twice.
+      // A link that is named twice is deleted once and answered twice.
       const refusal = link !== undefined && deleted.has(link) ? undefined : refusalOf(link, {});
       expect(result.problem?.code).toBe(refusal);
       if (refusal !== undefined) continue;
@@ -62,7 +62,7 @@ export const bulkEditEffects = (chosen: Choose): Readonly<Record<string, (accept
   },
 });
 
-/** Each result beside the link that it is about, as far as the caller may know of it. */
+/** Each result with its link, if that is visible to the caller. */
 function resultsIn({ sent, body, model }: Accepted, chosen: Choose): [BulkResult, ModelLink | undefined][] {
   const { codes, filter = {}, limit = filterLimit, cursor } = inputOf(sent);
   const results = body.results as BulkResult[];
@@ -90,11 +90,11 @@ function refusalOf(link: ModelLink | undefined, change: LinkInput): string | und
 
 const inputOf = ({ input }: SentRequest): BulkInput => input as BulkInput;
 
-/** The rules of a selection that no schema says: one of codes and filter, and what belongs to which. */
+/** The rules of a selection that the schema cannot express: either codes or a filter, with their own fields. */
 export function isContradictory({ operation, input }: SentRequest): boolean {
   if (operation.id !== 'editLinks' && operation.id !== 'deleteLinks') return false;
   const { codes, filter, limit, cursor } = (input ?? {}) as BulkInput;
-  // A cursor, a host, a URL or a time means something to the server alone.
+  // Only the server can validate a cursor, a host, a URL or a time.
   if (codes === undefined) return true;
   return filter !== undefined || limit !== undefined || cursor !== undefined;
 }

@@ -16,7 +16,7 @@ export function corpusOf(target: string): CorpusEntry[] {
     .map(name => ({ name, bytes: readFileSync(join(folder, name)) }));
 }
 
-/** Names it by what it does, unless the corpus has it already; returns its path. */
+/** Adds an input under the name of its behaviour, unless the corpus has it already; returns its path. */
 export function keep(target: string, behaviour: string, bytes: Uint8Array): string {
   const folder = join(corpusFolder, target);
   const known = corpusOf(target).find(entry => entry.bytes.equals(bytes));

@@ -1,6 +1,6 @@
 /**
- * Every input of the corpus, and a number of mutated ones that is the same in every run, so that a seed repeats it. An
- * input that fails joins the corpus. `npm run fuzz` goes on for as long as it is given.
+ * Runs every input of the corpus, and a fixed number of mutated ones, so that a seed repeats the run. An input that
+ * fails is added to the corpus. `npm run fuzz` runs for a given time.
  */
 import { describe, expect, test } from 'bun:test';
 import { announcedRandom } from '../kit/announced-random.ts';

@@ -1,7 +1,6 @@
 /**
- * What an accepted request must have done, one entry per operation of the document: the answer is compared with
- * the model, then the model follows. An operation without an entry fails the fuzzer, so a new route cannot go
- * unwatched.
+ * The effects of accepted requests, one entry per operation of the document: it compares the answer with the model,
+ * then updates the model. An operation without an entry fails the fuzzer, so that new routes are covered.
  */
 import { expect } from 'bun:test';
 import { accountEffects } from './account-effects.ts';
@@ -44,7 +43,7 @@ export const effects: Readonly<Record<string, (accepted: Accepted) => void>> = {
     const items = (sent.input as { links: unknown[] }).links;
     expect(body.results).toHaveLength(items.length);
     let position = 0;
-    // An item may find what the call itself has just made, or what was there before it.
+    // An item may find a link that the call itself has just created, or an earlier one.
     const before = model.linksOf(sent.owner);
     for (const [index, item] of items.entries()) {
       const result = body.results[index];
@@ -62,7 +61,7 @@ export const effects: Readonly<Record<string, (accepted: Accepted) => void>> = {
           justified: true,
         });
       }
-      // What is no link at all is set aside before the others are numbered.
+      // Malformed items are rejected before the others are numbered.
       if (result.problem?.code !== 'invalid_request') position += 1;
     }
   },
@@ -75,7 +74,7 @@ export const effects: Readonly<Record<string, (accepted: Accepted) => void>> = {
       expect(view).toEqual(shown(model.links.get(view.shortCode)!.view));
     if (query.has('cursor')) return;
     const limit = Number(query.get('limit') ?? 50);
-    // Only the server knows what was counted by now.
+    // Only the server knows the current counts.
     if (query.get('sort')?.endsWith('clicks')) {
       expect(codesOf(matching)).toEqual(expect.arrayContaining(codesOf(body.links)));
       expect(new Set(codesOf(body.links)).size).toBe(body.links.length);
@@ -173,7 +172,7 @@ export const effects: Readonly<Record<string, (accepted: Accepted) => void>> = {
     const link = model.links.get(sent.places.code!)!;
     const status = answer.status === 200 ? 'quarantined' : 'active';
     expect({ deleted, status: view.status }).toEqual({ deleted: false, status });
-    // A page that warns, and counts nothing.
+    // The warning page does not count.
     if (status === 'quarantined') return;
     link.visits += 1;
     expect(answer.status).toBe(view.redirectType);
@@ -205,7 +204,7 @@ export const effects: Readonly<Record<string, (accepted: Accepted) => void>> = {
   readMetrics: ({ answer }) => expect(Buffer.from(answer.bytes).toString()).toContain('url_redirects_total'),
 };
 
-/** A link that was made, found, or made by an earlier call that this one repeats. */
+/** Updates the model with a link that was created, found, or created by an earlier call that this one repeats. */
 function takeCreated(
   sent: SentRequest,
   input: LinkInput,
@@ -254,7 +253,7 @@ function findable(sent: SentRequest, input: LinkInput, links: readonly ModelLink
   return live.filter(({ view }) => view.custom && view.shortCode === input.customAlias);
 }
 
-/** Strangers without a key share an owner, so their repeats are only those that are the same to the letter. */
+/** Callers without a key share an owner, so only literally equal requests of theirs are repeats. */
 export function repeatKeyOf(sent: SentRequest, position: number, input: LinkInput): string | undefined {
   const key = sent.header('Idempotency-Key');
   if (key === undefined) return undefined;
@@ -269,7 +268,7 @@ function takeEdited(link: ModelLink, change: Partial<LinkView>, view: LinkView):
   link.view = expected;
 }
 
-/** The answer repeats the question, with its defaults filled in. */
+/** Checks that the answer repeats the query with its defaults. */
 function expectAsked(
   { plan }: SentRequest,
   body: { interval: string; timeZone: string; from: string },
@@ -288,7 +287,7 @@ function listed(links: readonly ModelLink[], query: URLSearchParams): LinkView[]
   return query.get('sort') === 'createdAt' ? found : found.reverse();
 }
 
-/** Whether a filter lets a link through; what it does not name matches. */
+/** Whether a link matches a filter; fields that the filter omits match. */
 function isChosen(view: LinkView, filter: Readonly<Record<string, string>>): boolean {
   const { status, tag, search, destinationDomain, longUrl, createdFrom, createdTo } = filter;
   const createdMs = Date.parse(view.createdAt);

@@ -1,6 +1,6 @@
 /**
- * Sends requests one after the other on a connection that it keeps, so that an answer which leaves the
- * connection in disorder spoils the next request and is found out.
+ * Sends requests one after the other on a kept connection, so that an answer with a wrong length is detected by the
+ * next request.
  */
 import { connect, type Socket } from 'node:net';
 
@@ -40,7 +40,7 @@ export class FuzzClient {
       Buffer.concat([Buffer.from(headOf(request), 'latin1'), request.body ?? new Uint8Array()]),
     );
     const answer = await this.#answer();
-    // What a client still has to send after its request was refused ends the connection; that is fine.
+    // A rejection before the whole request was sent may close the connection.
     const closes = answer.status === 413 || /\bclose\b/i.test(answer.headers.connection ?? '');
     if (closes || isEndless(answer.headers)) this.close();
     return answer;
@@ -99,7 +99,7 @@ function headOf({ method, target, headers, body }: FuzzRequest): string {
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
-/** The first answer in what was received, and how long it is; undefined while it is not complete. */
+/** The first answer in the received bytes, with its length; undefined while it is not complete. */
 function parseAnswer(received: Buffer): { answer: FuzzAnswer; length: number } | undefined {
   const headEnd = received.indexOf('\r\n\r\n');
   if (headEnd === -1) return undefined;

@@ -1,6 +1,5 @@
 /**
- * Inputs that no client sends on purpose: the strings, values and bodies that break parsers, validators, databases and
- * terminals elsewhere.
+ * Hostile inputs: strings, values and bodies that are known to break parsers, validators, databases and terminals.
  */
 import fc from 'fast-check';
 
@@ -67,7 +66,7 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('A'.repeat(100_000), '😀'.repeat(2_000), '\u202e'.repeat(301)) },
 );
 
-/** `1e400` is how JSON writes a number that no reader can hold; see `jsonText`. */
+/** Infinity is written as `1e400`, a JSON number that no reader can represent; see `jsonText`. */
 const hostileNumbers = [0, -0, -1, 1.5, 1e-300, 2 ** 31, 2 ** 53, -(2 ** 63), 1e308, Infinity, -Infinity];
 
 const nested: fc.Arbitrary<unknown> = fc

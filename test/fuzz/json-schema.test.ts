@@ -78,12 +78,12 @@ describe('a schema can say', () => {
   });
 });
 
-test('a fault says where it is', () => {
+test('an error names its path', () => {
   const validate = compile({ properties: { a: { items: { type: 'null' } } } });
   expect(validate({ a: [null, 1] })).toEqual(['$.a[1] is not null']);
 });
 
-describe('what is not known fails loudly, used or not:', () => {
+describe('an unknown keyword is rejected, whether it is used or not:', () => {
   test.each<[string, JsonSchema]>([
     ['a keyword', { properties: { a: { items: { uniqueItems: true } } } }],
     ['a keyword named like a method of objects', { constructor: 1 }],

@@ -6,7 +6,7 @@ import { parseIsoTime } from '../../src/http/schemas.ts';
 export type JsonSchema = boolean | JsonSchemaObject;
 export type JsonSchemaObject = { readonly [keyword: string]: unknown };
 
-/** What is wrong with a value, one sentence each, led by the place; empty for a valid one. */
+/** The errors of a value, one sentence each, beginning with its path; empty for a valid one. */
 export type Validate = (value: unknown) => string[];
 
 export interface Schemas {
@@ -163,7 +163,7 @@ function checkChoice(choices: readonly unknown[]): Check {
       : [`${path} is not one of ${JSON.stringify(choices)}`];
 }
 
-/** Keywords for one type say nothing about values of another. */
+/** A keyword for one type does not apply to values of another. */
 function onText(check: (text: string, path: string) => string[]): Check {
   return (value, path) => (typeof value === 'string' ? check(value, path) : []);
 }

@@ -1,6 +1,6 @@
 /**
- * Judges a request by the document alone: which of the things it says about a request does this one break? A
- * request without a flaw must not be refused as malformed, and one with a flaw must not be accepted.
+ * Judges a request by the document alone: which parts of the description does it break? A request without a flaw must
+ * not be rejected as malformed, and one with a flaw must not be accepted.
  */
 import type { JsonSchemaObject, Schemas, Validate } from './json-schema.ts';
 import { mayAnswer, type Operation } from './openapi-operations.ts';
@@ -23,7 +23,7 @@ export type Judge = (sent: SentRequest) => ReadonlySet<Flaw>;
 
 export interface Judges {
   readonly request: Judge;
-  /** For one item of a bulk call, which fails for itself. */
+  /** For one item of a bulk call, which is rejected by itself. */
   readonly item: (value: unknown) => ReadonlySet<Flaw>;
 }
 
@@ -90,7 +90,7 @@ export function createJudges(operations: readonly Operation[], schemas: Schemas)
   };
 }
 
-/** In a bulk call only the list itself is judged with the request. */
+/** The schema of a bulk call without its items, which are judged separately. */
 function withoutItems({ id }: Operation, body: JsonSchemaObject): JsonSchemaObject {
   if (id !== 'createLinks') return body;
   const { properties } = body as { properties: Record<string, object> };
@@ -123,7 +123,7 @@ function depthOf(value: unknown): number {
   return 1 + Object.values(value).reduce((deepest: number, inner) => Math.max(deepest, depthOf(inner)), 0);
 }
 
-/** No text may contain NUL or half of a surrogate pair, which JSON Schema has no word for. */
+/** No text may contain NUL or half of a surrogate pair, which JSON Schema cannot express. */
 function isWritable(value: unknown, operation?: Operation): boolean {
   if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0');
   if (typeof value !== 'object' || value === null) return true;

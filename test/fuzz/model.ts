@@ -1,6 +1,6 @@
 /**
- * What must exist on the server, kept beside it from what it accepted. It is deliberately simple: maps and
- * straight-line rules, no storage, no caches.
+ * A model of the server's state, updated from accepted requests. It is deliberately simple: maps and straight-line
+ * rules, no storage, no caches.
  */
 import type { People } from './account-model.ts';
 
@@ -23,15 +23,15 @@ export interface LinkView {
   readonly custom: boolean;
   readonly shortUrl: string;
   readonly publicStats: boolean;
-  /** Counted a moment after a link is followed, so it is looked at by itself and not kept here. */
+  /** Counted a moment after a link is followed, so it is checked separately and not kept here. */
   readonly clicks?: number | null;
-  /** What is shown beyond these is compared like them. */
+  /** Other fields are compared like these. */
   readonly [field: string]: unknown;
 }
 
 export interface ModelLink {
   readonly owner: Owner;
-  /** As the server showed it last, but with the status that is stored: `active` or `disabled`. */
+  /** As the server showed it last, but with the stored status: `active` or `disabled`. */
   view: LinkView;
   deleted: boolean;
   /** How often it redirected a visitor. */
@@ -62,9 +62,9 @@ export class Model {
   readonly keys = new Map<string, ModelKey>();
   /** Entries of the blocklist by id, in the order of their creation. */
   readonly blockEntries = new Map<string, string>();
-  /** What a repeated request must be answered with. */
+  /** The expected answers to repeated requests. */
   readonly answered = new Map<string, ModelAnswer>();
-  /** What the document says a link has where nothing was said. */
+  /** The documented defaults of a link. */
   readonly defaults: LinkInput;
   readonly people: People;
 
@@ -127,7 +127,7 @@ export function stated(input: LinkInput, defaults: LinkInput): Partial<LinkView>
   return changed({ ...defaults, ...input });
 }
 
-/** Only what an edit names. Wishes about the creation itself are not fields of the link. */
+/** Only the fields that an edit names. Options of the creation itself are not fields of the link. */
 export function changed(
   { customAlias: _alias, findExisting: _find, addTags, removeTags, ...fields }: LinkInput,
   before: readonly string[] = [],
@@ -150,17 +150,17 @@ export const hasTooManyTags = (
 ): boolean =>
   link !== undefined && (changed({ tags, addTags, removeTags }, link.view.tags).tags?.length ?? 0) > 20;
 
-/** Whether moderation has a say in it. */
+/** Whether moderation holds the link. */
 export const isHeld = (view: Pick<LinkView, 'status'> | undefined): boolean =>
   view?.status === 'quarantined' || view?.status === 'blocked';
 
-/** As the API has to show it: a limit on clicks may have made something else of an active link. */
+/** As the API must show it: an active link may be exhausted by its click limit. */
 export function shown(view: LinkView): LinkView {
   const usedUp = view.maxClicks !== null && view.usedClicks >= view.maxClicks;
   return { ...view, status: view.status === 'active' && usedUp ? 'exhausted' : view.status };
 }
 
-/** Two inputs that mean the same to the letter; times are compared as times. */
+/** Equal for literally equal inputs; times are compared as times. */
 export function sameInputText(input: LinkInput): string {
   const { expiresAt, ...rest } = input;
   const time = typeof expiresAt === 'string' ? Date.parse(expiresAt) : expiresAt;

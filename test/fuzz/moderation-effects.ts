@@ -1,4 +1,4 @@
-/** What an accepted request about moderation must have done; part of the table in effects.ts. */
+/** The effects of accepted requests about moderation; part of the table in effects.ts. */
 import { expect } from 'bun:test';
 import type { Accepted } from './effects.ts';
 import { isHeld, type LinkView, type ModelLink } from './model.ts';
@@ -42,7 +42,7 @@ export const moderationEffects: Readonly<Record<string, (accepted: Accepted) => 
   },
   decideLinks({ sent, body }) {
     expect(sent.owner).toBe('admin');
-    // Neither accounts nor domains that exist are invented.
+    // Random accounts and domains never exist.
     expect(body).toEqual({ decided: 0, unchanged: 0, nextCursor: null });
   },
 
@@ -60,7 +60,7 @@ function expectShown(
   expect({ longUrl, title }).toEqual({ longUrl: view.longUrl, title: view.title });
 }
 
-/** A limit of clicks may have made something else of what is stored. */
+/** The stored status, which a click limit may hide. */
 function storedStatus(shown: LinkView['status'], before: LinkView['status']): LinkView['status'] {
   if (shown !== 'exhausted' && shown !== 'expired') return shown;
   return before === 'disabled' ? 'disabled' : 'active';

@@ -1,7 +1,6 @@
 /**
- * Runs a target on mutated inputs. An input that makes the target behave in a new way joins the inputs that are mutated,
- * so a run works its way into the parser. The folder `corpus` keeps such inputs from run to run, and every input that
- * has found a bug, both without what does not matter.
+ * Runs a target on mutated inputs. An input with a new behaviour joins the inputs that are mutated, so a run gets
+ * deeper into the parser. The folder `corpus` keeps such inputs, and every input that has found a bug, both shortened.
  */
 import type { Random } from '../../src/base/random.ts';
 import { corpusOf } from './corpus-files.ts';
@@ -9,7 +8,7 @@ import { type FuzzTarget, fuzzTargets } from './targets.ts';
 
 export const inputMaxBytes = 20_000;
 const mutationsMax = 4;
-/** A long input is not made as short as it could be. */
+/** Limits the time to shorten a long input. */
 const shorteningRunsMax = 2_000;
 
 export class FuzzFailure extends Error {
@@ -29,7 +28,7 @@ export class MutationFuzzer {
   readonly #random: Random;
   readonly #onInput: (bytes: Uint8Array) => void;
   readonly #inputs: Uint8Array[] = [];
-  /** What the target was seen to do, with the first input that made it. */
+  /** The observed behaviours, each with its first input. */
   readonly behaviours = new Map<string, Uint8Array>();
 
   /** `onInput` gets every input before the target does. */
@@ -48,7 +47,7 @@ export class MutationFuzzer {
     }
   }
 
-  /** Runs one mutated input; returns what the target did if that was new. Shortens nothing once `isOver`. */
+  /** Runs one mutated input; returns its behaviour if that is new. Shortens nothing once `isOver`. */
   async step(isOver: () => boolean = () => false): Promise<string | undefined> {
     const bytes = this.#mutated();
     const behaviour = await this.#run(bytes).catch(async error => {
@@ -71,7 +70,7 @@ export class MutationFuzzer {
   async #run(bytes: Uint8Array): Promise<string> {
     this.#onInput(bytes);
     try {
-      // A target may change the bytes that it is given.
+      // A copy, because a target may change its bytes.
       return await this.#target.run(Buffer.from(bytes), this.#random);
     } catch (error) {
       throw new FuzzFailure(this.#name, bytes, error);
@@ -117,7 +116,7 @@ export class MutationFuzzer {
   }
 }
 
-/** Without the parts that do not matter to the property. */
+/** The input without bytes that the property does not need. */
 async function shortened(
   bytes: Uint8Array,
   hasProperty: (bytes: Uint8Array) => Promise<boolean>,

@@ -1,7 +1,6 @@
 /**
- * A client made from an OpenAPI document: per operation, requests as the document describes them and requests
- * that break the description in one place. A plan is pure chance and repeats with its seed; what exists on the
- * server is filled in when it is sent.
+ * A client generated from an OpenAPI document: per operation, requests that fit the description and requests that break
+ * it in one place. A plan depends only on the seed; names of existing things are filled in when it is sent.
  */
 import fc from 'fast-check';
 import { fieldSpellings } from '../../src/http/spellings.ts';
@@ -26,7 +25,7 @@ export const callers = [
 ] as const;
 export type Caller = (typeof callers)[number];
 
-/** Where a path parameter points: at something the server has or had, or at whatever is written. */
+/** The value of a path parameter: something the server has or had, or a written text. */
 export type Place =
   | { readonly kind: 'present' | 'former'; readonly pick: number }
   | { readonly kind: 'written'; readonly text: string };
@@ -39,7 +38,7 @@ export type BodyPlan =
 
 export interface RequestPlan {
   readonly operationId: string;
-  /** Which of the paths that mean the same. */
+  /** Which of the equivalent paths. */
   readonly spelling: number;
   readonly places: Readonly<Record<string, Place>>;
   /** As sent, without the question mark. */
@@ -248,7 +247,7 @@ function bodyOf(schema: JsonSchema, schemas: Schemas): fc.Arbitrary<BodyPlan | u
   );
 }
 
-/** A body where none is expected must be read past, or the next request on the connection begins inside it. */
+/** An unexpected body, which the server must skip, or the next request would begin inside it. */
 const strayBody: fc.Arbitrary<BodyPlan | undefined> = fc.oneof(
   { weight: 12, arbitrary: fc.constant(undefined) },
   fc.constantFrom<BodyPlan[]>(

@@ -1,4 +1,4 @@
-/** What the document owes its readers, people and generators of clients alike. */
+/** Checks that the document is complete and readable, for people and for client generators. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTerseHere } from '../kit/terse-here.ts';
 import { type JsonSchema, type JsonSchemaObject, schemasIn } from './json-schema.ts';
@@ -31,7 +31,7 @@ interface Placed {
   readonly schema: JsonSchemaObject;
 }
 
-/** Every schema of the document, down to the smallest, with where it stands. */
+/** Every schema of the document, down to the smallest, with its path. */
 function everySchema(): Placed[] {
   const found: Placed[] = [];
   const visit = (schema: unknown, place: string): void => {
@@ -66,7 +66,7 @@ test('every reference leads somewhere, and every schema says only what can be ch
   for (const { schema } of all) schemas.compile(schema)(undefined);
 });
 
-test('every operation has a name of its own, a summary and a group that is described', () => {
+test('every operation has a unique name, a summary and a described group', () => {
   expect(new Set(sources.map(({ operationId }) => operationId)).size).toBe(sources.length);
   const groups = document.tags.filter(({ description }) => description !== '').map(({ name }) => name);
   for (const { summary, tags } of sources) {

@@ -23,13 +23,13 @@ export interface Operation {
 
 export interface DocumentedAnswer {
   readonly description: string;
-  /** The schema is absent for what is not JSON. */
+  /** Without a schema for types other than JSON. */
   readonly media: ReadonlyMap<string, JsonSchema | undefined>;
-  /** Those that are always there. */
+  /** The required headers. */
   readonly headers: readonly string[];
 }
 
-/** Only what is looked at. */
+/** Only the parts that the fuzzer reads. */
 export interface OpenApiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationSource>>>>;
 }
@@ -93,7 +93,7 @@ function keyUse(security: readonly object[]): Operation['key'] {
   return withKey === security.length ? 'needed' : 'optional';
 }
 
-/** What a key needs to have been given. */
+/** The scope that a key needs. */
 function scopeIn(security: OperationSource['security']): string | undefined {
   return security.flatMap(entry => Object.values(entry).flat())[0];
 }

@@ -1,6 +1,6 @@
 /**
- * One connection, some bytes, and whatever comes back. Any server would wait for the rest of an incomplete request, so
- * the client closes its sending side: an exchange that still waits then will get nothing, and is abandoned.
+ * Sends bytes on a new connection and returns whatever comes back. A server waits for the rest of an incomplete
+ * request, so the client closes its sending side; an exchange that still waits after that is abandoned.
  */
 import { connect } from 'node:net';
 
@@ -10,7 +10,7 @@ export interface RawOutcome {
   readonly end: 'answered' | 'closed' | 'waiting';
 }
 
-/** Generous on purpose: a server that makes a client wait for so long is at fault. */
+/** Generous on purpose: a server that takes longer has a bug. */
 const timeoutMs = 20_000;
 
 export function exchangeRaw(url: string, bytes: Uint8Array): Promise<RawOutcome> {
@@ -33,7 +33,7 @@ export function exchangeRaw(url: string, bytes: Uint8Array): Promise<RawOutcome>
       text += chunk.toString('latin1');
       if (isWhole(text)) finish('answered');
     });
-    // A reset ends the conversation; not being let in at all would mean that the server is gone.
+    // A reset ends the exchange; an error before the connection is open means that the server is down.
     socket.on('error', error => (connected ? finish('closed') : reject(error)));
     socket.on('end', () => finish('closed'));
     socket.on('close', () => finish('closed'));

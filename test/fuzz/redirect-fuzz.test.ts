@@ -1,7 +1,7 @@
 /**
- * The redirect path as the internet finds it: any bytes at all. Whatever comes in, the server answers with one of a few
- * statuses or, if there is no complete head, closes the connection, it continues to serve all other clients, and a
- * visitor never ends up on a host that the owner of the link did not choose. Requests that fail join the corpus.
+ * Sends arbitrary bytes to the redirect path. The server must answer with one of a few statuses or, without a complete
+ * head, close the connection, must continue to serve all other clients, and must never redirect to a host that the
+ * owner of the link did not choose. Requests that fail are added to the corpus.
  */
 import { afterAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -44,7 +44,7 @@ const latin1 = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 const locationOf = ({ headers }: RawHead): string | undefined =>
   headers.find(([name]) => name === 'location')?.[1];
 
-/** A path of only a slash, perhaps with a query, is the front page, which exists. */
+/** A path of only slashes, perhaps with a query, is the front page, which exists. */
 const frontPage = /^\S+ +\/+(?:[?#]\S*)? /;
 
 function expectHarmless(outcome: RawOutcome, bytes: Uint8Array): RawHead | undefined {
@@ -176,7 +176,7 @@ function spliced(text: string, at: number, removed: number, inserted: string): s
 
 const mutated = fc
   .tuple(fc.constantFrom(...wholeRequests), fc.array(mutation, { minLength: 1, maxLength: 3 }))
-  // Two line ends more, so that what has lost its own is still a request.
+  // Two more line ends, so that a request that lost its own is still complete.
   .map(([request, changes]) => latin1(`${changes.reduce((text, change) => change(text), request)}\r\n\r\n`));
 
 test(
@@ -185,7 +185,7 @@ test(
   heavyTestMaxMs,
 );
 
-/** With an end, as a head has one, it is read; without, the rest of it is waited for until the client has no more. */
+/** With or without the end of a head: without, the server waits for the rest until the client closes. */
 const noise = fc
   .tuple(fc.uint8Array({ minLength: 1, maxLength: 200 }), fc.constantFrom('', '\r\n', '\r\n\r\n'))
   .map(([bytes, end]) => Buffer.concat([bytes, latin1(end)]));
@@ -276,7 +276,7 @@ test(
   () =>
     overExchanges(
       'redirect-paths',
-      // With nothing before the query it would be the front page.
+      // An empty path would be the front page.
       pathText.filter(path => /^[^?#]/.test(path)).map(path => latin1(requestFor(`/${path}`))),
       visitsPerQuestion,
       (outcome, bytes) => {
@@ -286,7 +286,7 @@ test(
   heavyTestMaxMs,
 );
 
-test('the same code in escapes is the same link, and nothing else is', async () => {
+test('a code in percent-escapes is the same link, and nothing else is', async () => {
   const escaped = [...'plain'].map(letter => `%${letter.charCodeAt(0).toString(16)}`).join('');
   const status = async (target: string) =>
     headOf(await exchangeRaw(terse.url, latin1(requestFor(target))))?.status;

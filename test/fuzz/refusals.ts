@@ -1,6 +1,6 @@
 /**
- * Every refusal needs a reason. For each problem code, what must be true of the request and of what exists for
- * the server to say so; a code without a row here is one that no request may cause.
+ * Every rejection needs a reason: for each problem code, what must be true of the request and the model. A code without
+ * a row is one that no request may cause.
  */
 import { dimensionNames } from '../../src/clicks/dimensions.ts';
 import { codePattern } from '../../src/links/link.ts';
@@ -26,20 +26,20 @@ export interface Case {
   readonly flaws: ReadonlySet<Flaw>;
   readonly model: Model;
   readonly owner: Owner;
-  /** The body, or the one item of it that was refused. */
+  /** The body, or the rejected item of it. */
   readonly input: LinkInput;
-  /** Under which repeats of this item are known. */
+  /** The key by which repeats of this item are recognised. */
   readonly repeatKey: string | undefined;
 }
 
-/** The shape of a generated code: such an alias may lie below the mark and so count as taken. */
+/** The shape of a generated code: such an alias may be below the high-water mark and therefore taken. */
 const generatedShape = /^[0-9A-Za-z]{7}$/;
 
 const reasons: Readonly<Record<string, (refused: Case) => boolean>> = {
   unauthorized: ({ flaws, owner, input, sent }) =>
     flaws.has('key') ||
     (owner === 'nobody' && input.customAlias !== undefined) ||
-    // The key to sign in with is in the body.
+    // The credential of a sign-in is in the body.
     sent.operation.id === 'openSession',
   invalid_request: refused =>
     refused.flaws.has('query') ||
@@ -67,7 +67,7 @@ const reasons: Readonly<Record<string, (refused: Case) => boolean>> = {
     const earlier = model.answered.get(repeatKey ?? '');
     return earlier !== undefined && earlier.input !== sameInputText(input);
   },
-  // Only its owner sees from which pages people came to a link, and filters its clicks.
+  // Only its owner sees the referring pages of a link, and can filter its clicks.
   not_found: refused =>
     refused.flaws.has('place') ||
     !isShownToAll(refused.sent.places.dimension) ||
@@ -91,13 +91,13 @@ const reasons: Readonly<Record<string, (refused: Case) => boolean>> = {
 const isMalformed = ({ flaws, sent }: Case): boolean =>
   flaws.has('header') ||
   flaws.has('body') ||
-  // They name an account, a domain or an entry, which no schema can say.
+  // The document cannot describe a valid account, domain or entry.
   ['decideLinks', 'addBlockEntry'].includes(sent.operation.id) ||
   isContradictory(sent) ||
   hasHeavyFilter(sent) ||
   dependsOnMore(sent);
 
-/** What a link is to be; an edit of many says it in a field of its own. */
+/** The requested fields of a link; an edit of many links has them in a separate field. */
 const changeIn = ({ sent, input }: Case): LinkInput =>
   sent.operation.id === 'editLinks' ? ((input.change ?? {}) as LinkInput) : input;
 
@@ -106,8 +106,8 @@ export function hasReason(code: string, refused: Case): boolean {
 }
 
 /**
- * Cases where the document cannot distinguish a valid value from an invalid one: a cursor means something to the server
- * alone, a time zone is in a list or it is not, and a range of time may be too long or reversed.
+ * Cases in which the document cannot distinguish valid values: only the server can read a cursor, a time zone must
+ * exist, and a time range may be too long or reversed.
  */
 function dependsOnMore({ plan }: SentRequest): boolean {
   const query = new URLSearchParams(plan.query);
@@ -115,15 +115,15 @@ function dependsOnMore({ plan }: SentRequest): boolean {
   return [...names, 'createdFrom', 'createdTo'].some(name => query.has(name));
 }
 
-/** Of a link. */
+/** Whether everyone sees this dimension of a link. */
 const isShownToAll = (dimension: string | undefined): boolean =>
   dimension === undefined ||
   dimensionNames.some(name => name === dimension && name !== 'referrerUrl' && name !== 'link');
 
-/** The values of a filter are bounded one by one, and so are filters, which no schema can say. */
+/** Limits of filters and their values that the schema cannot express. */
 function hasHeavyFilter({ plan, operation }: SentRequest): boolean {
   const query = new URLSearchParams(plan.query);
-  // A comma behind a backslash belongs to its value.
+  // A comma after a backslash belongs to its value.
   const filters = dimensionNames
     .filter(name => query.has(name))
     .map(name => query.get(name)!.split(/(?<!\\),/));
@@ -135,7 +135,7 @@ function hasHeavyFilter({ plan, operation }: SentRequest): boolean {
   return filters.length > 10 || isHeavy || comparesPart || comparesMinutes || hasLinksTwice;
 }
 
-/** What the path names, as far as the caller may know of it. */
+/** The subject of the path, if it is visible to the caller. */
 function subjectOf(refused: Case): unknown {
   const { entryId } = refused.sent.places;
   if (entryId !== undefined) return refused.model.blockEntries.get(entryId);
@@ -160,5 +160,5 @@ function reportedCode({ operation, input }: SentRequest): string | undefined {
   return operation.id === 'reportLink' && typeof shortCode === 'string' ? shortCode : undefined;
 }
 
-/** Statistics can be asked for several links in the query. */
+/** Whether the query of statistics names several links. */
 const namesCodes = ({ sent }: Case): boolean => new URLSearchParams(sent.plan.query).has('codes');

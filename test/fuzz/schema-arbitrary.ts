@@ -1,6 +1,6 @@
 /**
- * Values made from a JSON Schema: those that fit it, with its boundaries preferred, and those that nearly do.
- * A nearly fitting value says more than a random one, because it gets past the checks before the one it fails.
+ * Values generated from a JSON Schema: some that fit, preferring its boundaries, and some that nearly fit. A nearly
+ * fitting value tests more than a random one, because it passes the checks before the one that it fails.
  */
 import fc from 'fast-check';
 import { listedHost } from './blocklist-effects.ts';
@@ -36,7 +36,7 @@ function fittingValueOfType(
     const minLength = (schema.minItems as number | undefined) ?? 0;
     const maxLength = (schema.maxItems as number | undefined) ?? itemsMax;
     const few = fc.array(item, { minLength, maxLength: Math.max(minLength, Math.min(maxLength, itemsMax)) });
-    // The full length is a boundary worth meeting, where it is not thousands.
+    // The full length is a boundary worth testing, unless it is in the thousands.
     return maxLength > 100
       ? few
       : fc.oneof({ weight: 9, arbitrary: few }, fc.array(item, { minLength: maxLength, maxLength }));
@@ -76,12 +76,12 @@ function fittingText(schema: JsonSchemaObject): fc.Arbitrary<string> {
     { weight: 8, arbitrary: ofLength(minLength, Math.max(minLength, Math.min(maxLength, freeTextMax))) },
     { weight: 1, arbitrary: ofLength(minLength, minLength) },
     { weight: 1, arbitrary: ofLength(maxLength, maxLength) },
-    // Where a text has to mean something, few others do.
+    // For texts with a meaning, few random ones are valid.
     ...(examples.length > 0 ? [{ weight: 2, arbitrary: fc.constantFrom(...examples) }] : []),
   );
 }
 
-/** Some values are repeated, because a value that already exists is a case of its own, or has a meaning. */
+/** Some values are repeated, to test values that already exist or have a meaning. */
 function matchingText(pattern: RegExp): fc.Arbitrary<string> {
   const known = ['again', 'again-1', 'again_2', 'Again3', 'Admin', 'again@a.example', 'Again-1@a.example'];
   const repeated = known.filter(text => pattern.test(text));
@@ -111,7 +111,7 @@ function fittingNumber(schema: JsonSchemaObject): fc.Arbitrary<number> {
   );
 }
 
-/** Times like any other, but no expiry can be one of them. */
+/** Valid times that no expiry can have. */
 const timesTooFar = ['2000-01-01T00:00:00Z', '0000-01-01T00:00:00Z', '9999-12-31T23:59:59-01:00'];
 
 /** Always in the future, and the same in every run. */
@@ -141,7 +141,7 @@ const freshAddress = fc
   })
   .map(({ scheme, labels, tail }) => `${scheme}://${labels.join('.')}.example${tail}`);
 
-/** Of an ordinary kind, because what is wrong with the other kinds has tables of its own. */
+/** Ordinary URLs, because other kinds are tested elsewhere. */
 const address = fc.oneof(
   { weight: 12, arbitrary: freshAddress },
   { weight: 6, arbitrary: fc.nat(2).map(each => `https://again.example/${each}`) },
@@ -154,12 +154,12 @@ const address = fc.oneof(
   },
 );
 
-/** Whether a URL is of the kind above and so has to be accepted. */
+/** Whether a URL is of the kind above and must therefore be accepted. */
 export const isOrdinaryAddress = (url: string): boolean =>
   /^https?:\/\/[a-z0-9.-]+\.example(?:[/?#][!-[\]-~]*)?$/.test(url) &&
   new URL(url).href.length <= urlBytesMax;
 
-/** Values that fit, values that fail in one or two places, and values that have nothing to do with it. */
+/** Values that fit, values that fail in one or two places, and unrelated values. */
 export function nearlyFittingValue(
   schema: JsonSchema,
   schemas: Schemas,
@@ -193,7 +193,7 @@ export function nearlyFittingValue(
   );
 }
 
-/** What fits the schema of a property and is refused by a rule that chance would rarely meet. */
+/** Values that fit the schema of a property but break a rule that random values rarely meet. */
 const badValues: Readonly<Record<string, readonly string[]>> = {
   customAlias: ['fuck', 'Admin', 'two words'],
 };

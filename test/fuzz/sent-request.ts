@@ -1,4 +1,4 @@
-/** A plan with the gaps filled in from what exists: the bytes to send, and what is known about them. */
+/** A plan whose gaps are filled in from the model: the bytes to send, and the facts about them. */
 import { dimensionNames } from '../../src/clicks/dimensions.ts';
 import { fieldSpellings } from '../../src/http/spellings.ts';
 import { adminKey } from '../kit/terse-process.ts';
@@ -13,32 +13,32 @@ export interface SentRequest {
   readonly operation: Operation;
   readonly plan: RequestPlan;
   readonly bytes: FuzzRequest;
-  /** As planned, unless what the plan needs is not there. */
+  /** As planned, unless what the plan needs does not exist. */
   readonly caller: Caller;
-  /** On whose behalf; `nobody` also for callers whose key is not valid. */
+  /** The owner of the credential; `nobody` also for an invalid key. */
   readonly owner: Owner;
-  /** What the caller may do. */
+  /** The scopes of the caller. */
   readonly scopes: ReadonlySet<string>;
   readonly isAdmin: boolean;
-  /** Whether it came by a key that may do less than its account. */
+  /** Whether its key has fewer scopes than its account. */
   readonly isNarrow: boolean;
   /** Whether it sees the links of all accounts: for an admin, and for moderators. */
   readonly seesAllLinks: boolean;
-  /** The key that a request has made before, if it is what the caller sent. */
+  /** The key that was sent, if an earlier request created it. */
   readonly issued: ModelKey | undefined;
   readonly session: ModelSession | undefined;
   /** Path parameters as they were sent. */
   readonly places: Readonly<Record<string, string>>;
-  /** The body under canonical names; undefined when it is no JSON, or names a field twice. */
+  /** The body with canonical names; undefined when it is not JSON, or names a field twice. */
   readonly input: unknown;
   readonly header: (name: string) => string | undefined;
 }
 
-/** The keys that are there before the first request. */
+/** The keys from before the first request. */
 export interface StartingKeys {
   readonly stranger: string;
   readonly suspended: string;
-  /** Of the stranger, with one scope each. */
+  /** Keys of the stranger, with one scope each. */
   readonly narrow: readonly { readonly secret: string; readonly scope: string }[];
 }
 
@@ -74,7 +74,7 @@ export function fillIn(
   };
 }
 
-/** Secrets and codes cannot be invented: some of the time one that means something takes the place of what was written. */
+/** Sometimes replaces random secrets and codes by existing ones, which random texts never hit. */
 function withSecrets(
   { id }: Operation,
   { body, spelling }: RequestPlan,
@@ -113,7 +113,7 @@ function withSecrets(
   return body;
 }
 
-/** Either codes, mostly those of links that are there, or a filter; and now and then a destination that no link can have. */
+/** Fills in codes, mostly those of existing links, or a filter; sometimes a destination that no link can have. */
 function withSelection(
   value: Record<string, unknown>,
   spelling: number,
@@ -144,7 +144,7 @@ function pickFrom<Item>(items: readonly Item[], pick: number): Item | undefined 
   return items[pick % items.length];
 }
 
-/** An item of the given kind, or one that was never made when there is none. */
+/** The id or code of an existing item of this kind, or one that never existed. */
 function placeText({ key }: Operation, name: string, place: Place, model: Model, owner: Owner): string {
   if (place.kind === 'written') return place.text;
   const isFormer = place.kind === 'former';
@@ -158,10 +158,10 @@ function placeText({ key }: Operation, name: string, place: Place, model: Model,
     return pickFrom(sessions, place.pick)?.id ?? 'ses_of-nobody';
   }
   const links = place.kind === 'former' ? model.deletedLinks() : model.liveLinks();
-  // Mostly the caller's own, because what others have is answered like nothing.
+  // Mostly the caller's own links, because others are answered as not found.
   const own = links.filter(link => link.owner === owner);
   const from = place.pick % 4 > 0 && own.length > 0 && key !== 'ignored' ? own : links;
-  // What moderation holds is rare, and a case of its own.
+  // Links that moderation holds are rare, so they are chosen separately.
   const held = place.pick % 5 === 0 ? from.filter(({ view }) => isHeld(view)) : [];
   if (held.length > 0) return pickFrom(held, place.pick >> 3)!.view.shortCode;
   // Half of the time one of the newest few, so that some links see more than one request.
@@ -250,10 +250,10 @@ function identityOf(plan: RequestPlan, model: Model, starting: StartingKeys): Id
   }
 }
 
-/** Fields that hold fields of a link. */
+/** Fields that contain fields of a link. */
 const nested = new Set(['change', 'filter']);
 
-/** Undefined when one field comes under two names, which is refused whatever it says. */
+/** Undefined when one field comes under two names, which is always rejected. */
 export function withCanonicalNames(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const renamed = Object.entries(value).map(([name, inner]) => [
@@ -267,7 +267,7 @@ export function withCanonicalNames(value: unknown): unknown {
 
 const shownMax = 800;
 
-/** For the message of a failure. */
+/** A description for failure messages. */
 export function described({ bytes, plan }: SentRequest): string {
   const headers = bytes.headers.map(([name, value]) => `${name}: ${JSON.stringify(value.slice(0, 200))}`);
   const body =

@@ -1,13 +1,13 @@
 /**
- * Notices whether a request left anything behind. Asking SQLite for new commits costs next to nothing, so it is asked
- * after every rejection; only after a commit are the totals compared, because the server may record the use of a key or
- * lease codes at any time.
+ * Detects whether a request stored anything. Asking SQLite for new commits is very cheap, so it is done after every
+ * rejection; totals are compared only after a commit, because the server may record the use of a key or lease codes at
+ * any time.
  */
 import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
 import { join } from 'node:path';
 
-/** No change of a link, a key or an answer leaves all of these as they were. */
+/** Every change of a link, a key or an answer changes at least one of these. */
 const totalsQuery = `
   SELECT (SELECT count(*) FROM links) AS links, (SELECT total(version) FROM links) AS versions,
     (SELECT total(used_clicks) FROM links) AS clicks, (SELECT count(*) FROM link_tags) AS tags,
@@ -37,7 +37,7 @@ export class StoredTotals {
     this.note();
   }
 
-  /** What is there now is what was accepted. */
+  /** Records the current state as accepted. */
   note(): void {
     this.#seenVersion = this.#version();
     this.#seen = this.#totals();

@@ -3,7 +3,7 @@ import { expect } from 'bun:test';
 import type { Model, ModelLink } from './model.ts';
 import type { SentRequest } from './sent-request.ts';
 
-/** What the path names; it must be there for a request that was accepted. */
+/** The link in the path, which must exist if the request was accepted. */
 export function subject({ places, owner, seesAllLinks }: SentRequest, model: Model): ModelLink {
   const link = model.manageable(places.code!, owner, seesAllLinks);
   expect(link).toBeDefined();

@@ -1,7 +1,7 @@
 /**
- * The parsers that read hostile bytes, each with what must hold for any input. `run` throws when it does not, and
- * otherwise returns a short description of what the parser did: a new one is a new kind of behaviour, which is as near to
- * coverage as Bun allows.
+ * The parsers of hostile bytes, each with the properties that must hold for any input. `run` throws when one does not,
+ * and otherwise returns a short description of what the parser did. A new description counts as new behaviour, because
+ * Bun has no coverage feedback.
  */
 import { deepStrictEqual, ok, strictEqual } from 'node:assert';
 import { isIP } from 'node:net';
@@ -199,7 +199,7 @@ const memberCount = (value: unknown): number =>
         (sum, each) => sum + memberCount(each),
         Array.isArray(value) ? 0 : Object.keys(value).length,
       );
-/** Of a valid document: strings that a colon follows. */
+/** The number of keys in a valid document: strings that a colon follows. */
 const keyCount = (source: string): number =>
   [...source.matchAll(/"(?:[^"\\]|\\.)*"([ \t\r\n]*:)?/g)].filter(([, colon]) => colon !== undefined).length;
 const ownRules = /appears twice|more than \d+ |levels deep|A number is too long|not valid UTF-8/;
@@ -246,7 +246,7 @@ const json: FuzzTarget = {
     try {
       source = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     } catch {
-      // The reader finds that only where it reads text.
+      // Only where the reader decodes text.
     }
     if (source !== undefined && source !== '')
       deepStrictEqual(
@@ -312,7 +312,7 @@ function frameFault(frame: Buffer): string {
   }
 }
 
-/** The input is the payload of a frame whose checksum is right, or else no mutation would get any further. */
+/** The input is the payload of a frame with a right checksum, because mutations would otherwise all fail on that. */
 const frames: FuzzTarget = {
   starts: () => {
     const wide = openedFrame(wideFrame());

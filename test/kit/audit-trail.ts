@@ -5,10 +5,10 @@ import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { RecordStore } from '../../src/records/record-store.ts';
 
-/** Nothing has expired by then, whatever times a test gives its entries. */
+/** A clock at 0, for which no entry has expired. */
 export const atTheBeginning = { ...systemClock, now: () => 0 };
 
-/** The oldest first. */
+/** Oldest first. */
 export async function wholeTrail(records: RecordStore): Promise<AuditEntry[]> {
   const audit = createAuditLog({ records, random: systemRandom });
   const entries: AuditEntry[] = [];

@@ -4,7 +4,7 @@ import { freeEnginePorts } from './engines/free-port.ts';
 
 const visit = ['GET / HTTP/1.1'];
 
-test('calls share the connections there are, and each gets its own answer', async () => {
+test('calls share connections, and each gets its own answer', async () => {
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
@@ -23,7 +23,7 @@ test('calls share the connections there are, and each gets its own answer', asyn
 
 test('no request waits for a server that is down, and it is used again when it is back', async () => {
   const answer = (): Response => new Response('here');
-  // Not one that another process may get while the server is down.
+  // A port that no other process gets while the server is down.
   const port = freeEnginePorts(1)[0]!;
   const server = Bun.serve({ hostname: '127.0.0.1', port, fetch: answer });
   const client = new BriskClient(server.url.href, 2);

@@ -1,6 +1,6 @@
 /**
- * Calls on connections that stay open, for a burst that shares its machine with the servers under test: they cost this
- * side about half of what `fetch` does. A call takes a connection that is free, or waits for one.
+ * Calls over keep-alive connections, for bursts from the machine of the servers under test: they cost the client about
+ * half of what `fetch` does. A call takes a free connection or waits for one.
  */
 import type { Socket } from 'bun';
 
@@ -30,7 +30,7 @@ export class BriskClient {
     this.#connectionsMax = connectionsMax;
   }
 
-  /** `head` is the request line and what headers it needs beside Host and the length; characters are bytes. */
+  /** `head` is the request line and the headers except Host and Content-Length; characters are bytes. */
   async call(head: readonly string[], body = ''): Promise<BriskAnswer> {
     const socket = await this.#connection();
     const lines = [head[0]!, `Host: ${this.#url.host}`, ...head.slice(1)];

@@ -1,6 +1,6 @@
 /**
- * Links that a few clients create, edit and delete all the time, and the ledger of the answers they got: for every
- * link, what a visitor has to get from then on.
+ * Links that a few clients create, edit and delete all the time, with a ledger of the answers: for every link, what a
+ * visitor must get from then on.
  */
 import { violation } from '../../scripts/test-report.ts';
 import { inParallel } from '../../src/base/in-parallel.ts';
@@ -35,7 +35,7 @@ export class ChangingLinks {
     this.#random = random;
   }
 
-  /** Makes that many at once, before anything else. */
+  /** Creates the first links in bulk. */
   async fill(url: string, count: number): Promise<void> {
     while (this.#made < count) {
       const size = Math.min(bulkSize, count - this.#made);
@@ -67,7 +67,7 @@ export class ChangingLinks {
     await Promise.all(this.#clients);
   }
 
-  /** What visitors get otherwise than they should; of very many links every so manyth is followed. */
+  /** Wrong answers that visitors get; follows a sample of very many links. */
   async lostAt(url: string, followedMax: number): Promise<string[]> {
     const all = [...this.known];
     const step = Math.max(1, Math.ceil(all.length / followedMax));
@@ -103,7 +103,7 @@ export class ChangingLinks {
     const known = code === undefined ? undefined : this.known.get(code);
     const isFree = code !== undefined && known?.status === 'active' && !this.#busy.has(code);
     if (chance < 0.5 || !isFree) return this.makeAnother(url);
-    // One at a time: of two concurrent changes a client could not know which came last.
+    // One change at a time: a client could not know which of two concurrent changes came last.
     this.#busy.add(code);
     const path = `/api/v1/links/${code}`;
     if (chance < 0.8) {
@@ -150,7 +150,7 @@ export class ChangingLinks {
   }
 }
 
-/** A store that is too busy for a moment is not one that has lost something. */
+/** Retries a 503: a store that is busy has lost nothing. */
 async function patientVisit(url: string, code: string): Promise<Visit> {
   for (let attempt = 1; ; attempt += 1) {
     const visit = await follow(url, code);

@@ -1,4 +1,4 @@
-/** What Terse says about clicks, beside what lies in its data folder: both sides of “was everything counted?”. */
+/** Terse's own account of clicks, and the clicks in its data folder, to check whether everything was counted. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { clickCount } from '../../src/clicks/click.ts';
@@ -41,7 +41,7 @@ interface ComparedHour {
 }
 
 export interface AskedAccounts {
-  /** Whatever is called settled and does not add up. */
+  /** Accounts and hours that are called settled and do not add up. */
   readonly faults: readonly unknown[];
   /** How many accounts and hours were called settled, and how many settling. */
   readonly settled: number;
@@ -85,7 +85,7 @@ export async function askWhile(url: string, from: string, work: Promise<unknown>
 
 const logFolder = (dataFolder: string): string => join(dataFolder, 'clicks');
 
-/** Clicks that made it into the log, from any producer. */
+/** The number of clicks in the log, of all producers. */
 export function loggedClicks(dataFolder: string): number {
   const folder = logFolder(dataFolder);
   let clicks = 0;
@@ -109,8 +109,8 @@ const settleMaxMs = 120_000;
 const settlePollMs = 200;
 
 /**
- * Waits until all that is in the log was counted and nothing is on its way; returns the account of it. With
- * `deadProducers` it also waits until that many are known to be dead, which takes some seconds of their silence.
+ * Waits until everything in the log is counted and nothing is pending; returns the account. With `deadProducers` it
+ * also waits until that many producers are known to be dead, which takes some seconds of silence.
  */
 export async function settledAt(url: string, dataFolder: string, deadProducers = 0): Promise<Reconciled> {
   let account: Reconciled | undefined;

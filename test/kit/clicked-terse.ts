@@ -1,6 +1,6 @@
 /**
- * A Terse whose visitors come through a trusted proxy and at a time of day that is held still, so that a test
- * decides when and from where each click comes. Clicks are counted by another thread: `counted` waits for it.
+ * A Terse behind a trusted proxy with a stopped clock, so that a test decides when and from where each click comes.
+ * Another thread counts clicks: `counted` waits for it.
  */
 import { systemClock } from '../../src/base/clock.ts';
 import { type Answer, type Call, callerOf } from './client.ts';
@@ -11,7 +11,7 @@ import { browser } from './visitors.ts';
 export interface VisitOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly method?: 'GET' | 'HEAD';
-  /** Whom the proxy forwards for. */
+  /** The visitor's address. */
   readonly address?: string;
 }
 

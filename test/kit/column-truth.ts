@@ -1,7 +1,6 @@
 /**
- * The right answers about millions of clicks: columns sorted by link and time, looked at click by click. Slower than a
- * warehouse and simple enough to be believed; compare-answers.ts first compares it with the simplest of all
- * (fake-warehouse-truth.ts).
+ * The right answers about millions of clicks, computed click by click from columns sorted by link and time. Slower than
+ * a warehouse, but simple; compare-answers.ts first compares it with the simplest oracle (fake-warehouse-truth.ts).
  */
 import {
   type ClickBatch,
@@ -93,7 +92,7 @@ export class ColumnTruth {
     return this.#entries.push(entry) - 1;
   }
 
-  /** To be called once, after the last batch. */
+  /** Call it once, after the last batch. */
   sort(): void {
     const numbers = new Map<string, number>();
     const ofEntry = this.#entries.map(({ code, ownerId }) => {
@@ -169,7 +168,7 @@ export class ColumnTruth {
     return link === undefined ? [] : [link];
   }
 
-  /** For each entry whether its clicks are in the scope; of links and owners all are. */
+  /** For each entry, whether its clicks are in the scope; for links and owners all are. */
   #tagTest(scope: Scope): Uint8Array {
     return Uint8Array.from(this.#entries, ({ tags }) =>
       scope.kind !== 'tag' || tags.includes(scope.tag) ? 1 : 0,

@@ -8,18 +8,15 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-export interface ConnectionContext {
-  /** All of the environment apart from PATH; a variable that is undefined is left out. */
+export interface RunOptions {
+  /** The whole environment except PATH; undefined variables are left out. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly stdin?: string;
 }
 
 const launcher = join(import.meta.dir, '../../bin/terse.mjs');
 
-export async function runTerse(
-  argv: readonly string[],
-  { env, stdin = '' }: ConnectionContext,
-): Promise<Outcome> {
+export async function runTerse(argv: readonly string[], { env, stdin = '' }: RunOptions): Promise<Outcome> {
   const child = Bun.spawn(['node', launcher, ...argv], {
     env: { PATH: process.env.PATH, ...env },
     stdin: new Blob([stdin]),

@@ -1,7 +1,7 @@
 /**
- * `npm run compare-answers`: the same clicks in the embedded warehouse and in ClickHouse, and the same questions by chance to
- * both; every number of every answer must be the right one. A wrong answer is printed with its question, which `--question`
- * asks again.
+ * `npm run compare-answers`: puts the same clicks into the embedded warehouse and ClickHouse, and asks both the same
+ * random questions; every number of every answer must be right. A wrong answer is printed with its question, which
+ * `--question` repeats.
  *
  *     npm run compare-answers -- [--clicks=5m] [--questions=10k] [--seed=1] [--engines=sqlite,clickhouse]
  */
@@ -30,7 +30,7 @@ interface OpenedEngine {
   readonly batchesMax: number;
   readonly latenciesMs: Map<string, number[]>;
   wrong: number;
-  /** Answers that said that they lack the oldest clicks, which are no longer kept one by one. */
+  /** Answers that report to lack the oldest clicks, which are no longer kept one by one. */
   partial: number;
   applyMs: number;
   maintainMs: number;
@@ -38,13 +38,13 @@ interface OpenedEngine {
 }
 
 const days = 40;
-/** Single clicks of the days before these last ones end while clicks are still coming in. */
+/** Single clicks of earlier days roll off while clicks are still added. */
 const rawDays = 25;
 const end = Date.UTC(2026, 5, 30, 18);
 const start = end - days * grainMs.day;
 const cut = Math.floor((end - rawDays * grainMs.day) / grainMs.day) * grainMs.day;
 const blockBatches = 16;
-/** What a round of maintenance may take, as in a server. */
+/** How long a round of maintenance may take, as in a server. */
 const maintainMaxMs = 100;
 const rowsMax = 16_384;
 const clickDays = 20_000;
@@ -92,7 +92,7 @@ async function main(): Promise<number> {
   return wrong === 0 ? 0 : 1;
 }
 
-/** The oracle of columns says what the simplest one says. */
+/** Checks that the column oracle agrees with the simplest one. */
 function checkOracle(seed: number): void {
   const traffic = new RandomTraffic({ clicks: 3_000, from: end - 5 * grainMs.day, to: end, seed });
   const columns = new ColumnTruth(3_000, trafficLists);
@@ -144,7 +144,7 @@ const engineOf = (
   close,
 });
 
-/** As a server does: a block at a time, with some maintenance after a few of them. */
+/** Writes like a server: a block at a time, with some maintenance after a few blocks. */
 async function write(
   traffic: RandomTraffic,
   truth: ColumnTruth,
@@ -216,7 +216,7 @@ async function compare(
   const kinds = new Map<string, number>();
   let asked = 0;
   for (const question of questions) {
-    // Questions come at any time: half of them while there is still something to merge.
+    // Half of the questions are asked while there is still something to merge.
     if (asked === Math.floor(count / 2)) await finishMaintenance(engines);
     const kind = kindOf(question);
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1);

@@ -1,4 +1,4 @@
-/** Looks into the data folder behind Terse's back, to compare what it answered with what it keeps. */
+/** Reads the data folder directly, to compare Terse's answers with what is stored. */
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 
@@ -18,7 +18,7 @@ export function rowsOf<Row>(dataFolder: string, query: string): Row[] {
   }
 }
 
-/** Empty when the file is sound and no destination is kept twice; otherwise what is wrong. */
+/** Describes damage: failed integrity checks and destinations that are stored twice. Empty when there is none. */
 export function damageIn(dataFolder: string): string[] {
   const checks = rowsOf<{ integrity_check: string }>(dataFolder, 'PRAGMA integrity_check');
   const doubles = rowsOf<{ long_url: string }>(

@@ -1,4 +1,4 @@
-/** Messages that Kafka takes for older than they are, so that days can pass within a test. */
+/** Sends messages with earlier timestamps, so that days can pass within a test. */
 import { Producer } from '@platformatic/kafka';
 import type { KafkaAddress } from '../../src/engines/kafka/address.ts';
 
@@ -19,7 +19,7 @@ export async function sendDated(
     autocreateTopics: false,
   });
   try {
-    // One by one: what is sent together has one time.
+    // One by one, because messages that are sent together get one timestamp.
     for (const { partition, at, value } of messages) {
       await producer.send({
         messages: [{ topic, partition, timestamp: BigInt(at), value: Buffer.from(value) }],

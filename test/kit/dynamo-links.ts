@@ -1,4 +1,4 @@
-/** Links in a table of one's own in the shared DynamoDB, and the items that they consist of. */
+/** Links in a fresh table of the shared DynamoDB, and their items. */
 
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
@@ -14,10 +14,10 @@ export interface DynamoLinks {
   readonly store: LinkStore;
 }
 
-/** Nothing that a test writes is so old that the engine would drop it. */
+/** So long that the engine never expires what a test writes. */
 const centuryMs = 100 * 365 * 24 * 60 * 60 * 1_000;
 
-/** On a busy machine DynamoDB Local may stand still for seconds; tests of its absence say how long they wait. */
+/** On a busy machine DynamoDB Local may pause for seconds; tests of outages set shorter deadlines. */
 export const patientCalls = { readDeadlineMs: 30_000, writeDeadlineMs: 30_000 };
 
 export async function freshDynamoLinks(options: Partial<DynamoStoreOptions> = {}): Promise<DynamoLinks> {
@@ -26,7 +26,7 @@ export async function freshDynamoLinks(options: Partial<DynamoStoreOptions> = {}
   return links;
 }
 
-/** As another process has them. */
+/** Another handle to the links, as another process would have. */
 export function dynamoLinksAt(
   url: string,
   options: Partial<DynamoStoreOptions> = {},

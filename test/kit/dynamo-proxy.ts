@@ -1,13 +1,13 @@
 /**
- * Stands between Terse and DynamoDB Local and answers some calls as DynamoDB does when it is asked too much, when two
- * transactions meet, or when it stumbles: the shapes are the real ones. DynamoDB Local itself never does any of it.
+ * A proxy before DynamoDB Local that answers some calls with the real errors of DynamoDB under throttling, conflicts
+ * and faults, which DynamoDB Local never returns.
  */
 export type DynamoFault =
-  /** More than the table's capacity, or than one partition's. */
+  /** The call exceeds the capacity of the table or of a partition. */
   | 'throttled'
-  /** More than the account's capacity. */
+  /** The call exceeds the capacity of the account. */
   | 'limit-exceeded'
-  /** Another transaction has its hand on the item. */
+  /** Another transaction is writing the item. */
   | 'conflict'
   /** The same for a transaction, which is cancelled as a whole. */
   | 'cancelled'
@@ -15,17 +15,17 @@ export type DynamoFault =
   | 'unprocessed'
   /** All of a batch is left undone. */
   | 'undone'
-  /** The call is done, and the answer says that something went wrong. */
+  /** The call is executed, but answered with an error. */
   | 'answer-lost';
 
 export interface DynamoProxy {
   /** The address of the same table through here. */
   readonly url: string;
-  /** The next calls of this operation get the fault, as many as are said; the others pass. */
+  /** Makes the next `times` calls of this operation fail; later ones pass. */
   fault(operation: string, fault: DynamoFault, times: number): void;
   /** How often an operation was called. */
   calls(operation: string): number;
-  /** What was asked, as JSON. */
+  /** The request bodies, as JSON. */
   readonly bodies: readonly string[];
   stop(): Promise<void>;
 }
@@ -104,7 +104,7 @@ function refusal(fault: Exclude<DynamoFault, 'unprocessed' | 'undone'>, request:
   );
 }
 
-/** Does the first half of a batch and hands the rest back, as the engine does with what it had no capacity for. */
+/** Executes the first half of a batch and returns the rest as unprocessed, like an engine without capacity. */
 async function halfOf(batch: Batch, forward: (text: string) => Promise<Response>): Promise<Response> {
   const [table, wanted] = Object.entries(batch.RequestItems)[0]!;
   const items = Array.isArray(wanted) ? wanted : wanted.Keys;

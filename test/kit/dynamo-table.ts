@@ -1,4 +1,4 @@
-/** A table of one's own in the shared DynamoDB, and what the drivers on it are made of. */
+/** A fresh table in the shared DynamoDB, with the parts that drivers need. */
 
 import type { AuditEntry } from '../../src/audit/audit-log.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -14,9 +14,9 @@ const patient = { readDeadlineMs: 30_000, writeDeadlineMs: 30_000 };
 export interface DynamoTable {
   readonly url: string;
   readonly dynamo: Dynamo;
-  /** All that is in the audit log, the oldest first. */
+  /** The whole audit log, oldest first. */
   trail(): Promise<AuditEntry[]>;
-  /** The same table as another process has it; `dispose` closes it too. */
+  /** Another handle to the table, as another process would have; `dispose` closes it too. */
   again(): DynamoTable;
   dispose(): Promise<void>;
 }

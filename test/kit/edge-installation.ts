@@ -46,8 +46,8 @@ export class EdgeInstallation {
         ? await startVarnish(origin)
         : await startNginxEdge(origin, mode === 'log' ? 'edge.conf' : 'edge-revalidate.conf');
     const dataFolder = temporaryFolder();
-    // As if everything were purged: otherwise a request to purge everything would follow, and no single purge would
-    // prove anything.
+    // As if everything were purged: otherwise Terse would first purge everything, and no single purge would prove
+    // anything.
     new CheckpointFile(positionPath({ data: dataFolder }, edge.purgeAddress)).write(0);
     const env = {
       PORT: String(port),
@@ -79,7 +79,7 @@ export class EdgeInstallation {
     await this.isServed();
   }
 
-  /** The edge looks every second whether Terse is there. */
+  /** Waits until the edge has found Terse, for which it looks every second. */
   async isServed(): Promise<void> {
     await until('the edge to find Terse', async () => {
       const answer = await fetch(`${this.edge.url}/health/live`);
@@ -94,7 +94,7 @@ export class EdgeInstallation {
     return Number(/^url_redirects_total\{status="302"\} (\d+)$/m.exec(text)?.[1] ?? 0);
   }
 
-  /** Runs the command as an operator would, and says what it brought. */
+  /** Runs the command as an operator would; returns its report. */
   async importLog(): Promise<string> {
     const env = { ...this.#env, TERSE_DATA: this.dataFolder };
     const { stdout, stderr, exitCode } = await runTerse(['clicks', 'import', this.edge.logPath], { env });

@@ -6,7 +6,7 @@ export interface EdgeLogOptions {
   readonly count: number;
   /** Distinguishes logs, as the ids of requests do. */
   readonly edge?: string;
-  /** Of the first visit; the others follow a millisecond apart. */
+  /** The time of the first visit; the others follow a millisecond apart. */
   readonly at?: number;
 }
 

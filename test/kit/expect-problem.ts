@@ -1,4 +1,4 @@
-/** What every refusal of the API looks like: a problem document that helps, and nothing of our insides. */
+/** Checks that a rejection is a helpful problem document without internals. */
 import { expect } from 'bun:test';
 import { type ProblemCode, problemTable } from '../../src/base/errors.ts';
 import type { Answer } from './client.ts';

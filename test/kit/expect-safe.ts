@@ -1,6 +1,6 @@
 /**
- * For what a busy machine can never excuse: a link that is lost or leads elsewhere, a code issued twice, a click lost or
- * counted twice. A fault scenario that fails here has failed, whatever a repeat of it would say.
+ * For assertions that load never excuses: a link that is lost or leads elsewhere, a code issued twice, a click lost or
+ * counted twice. A fault scenario that fails here has failed, even if a repeat passes.
  */
 import { expect, type Matchers } from 'bun:test';
 import { violation } from '../../scripts/test-report.ts';

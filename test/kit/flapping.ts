@@ -1,4 +1,4 @@
-/** Routes to engines that fail and heal all the time, each at its own moments, until the flapping is stopped. */
+/** Routes to engines that fail and heal at random times until the flapping is stopped. */
 import type { Random } from '../../src/base/random.ts';
 import type { EngineRoute, LinkFault } from './outage-fleet.ts';
 
@@ -12,7 +12,7 @@ export interface Flapping {
 const upMs = { min: 300, max: 1_500 };
 const downMs = { min: 300, max: 2_500 };
 
-/** Each of the routes by itself. */
+/** Each route flaps independently. */
 export function flap(routes: readonly EngineRoute[], random: Random): Flapping {
   const draw = ({ min, max }: typeof upMs): number => min + random.float() * (max - min);
   return keepFailing(
@@ -25,7 +25,7 @@ export function flap(routes: readonly EngineRoute[], random: Random): Flapping {
   );
 }
 
-/** Of each pair one is down and one is up, and they change places. */
+/** One route of each pair is down and the other up, in turns. */
 export function flapInTurn(
   pairs: readonly (readonly [EngineRoute, EngineRoute])[],
   random: Random,

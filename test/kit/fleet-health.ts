@@ -1,4 +1,6 @@
-/** How a fleet of processes is doing: what it serves, what it obeys, and when all of it is well again after an outage. */
+/**
+ * Checks a fleet of processes: which links it serves, which changes it obeys, and when it has recovered from an outage.
+ */
 import { expect } from 'bun:test';
 import { callerOf } from './client.ts';
 import { follow, metricOf } from './follow.ts';
@@ -15,7 +17,7 @@ export interface Victims {
 
 const editedUrl = 'https://example.com/after';
 
-/** One link is switched off and one is edited, and every process has taken it in. */
+/** Disables one link and edits another, and waits until every process obeys. */
 export async function changeVictims(fleet: Fleet): Promise<readonly Victims[]> {
   const call = callerOf(fleet.urls[0]!);
   const [disabled, edited] = await makeVictims(call, 2);
@@ -30,7 +32,7 @@ export async function changeVictims(fleet: Fleet): Promise<readonly Victims[]> {
   return victims;
 }
 
-/** Says which of them is not what it was changed to, at which process. */
+/** Describes the links that do not have their change, by process. */
 async function areRight(fleet: Fleet, victims: readonly Victims[]): Promise<string[]> {
   const wrong: string[] = [];
   for (const url of fleet.urls) {
@@ -44,7 +46,7 @@ async function areRight(fleet: Fleet, victims: readonly Victims[]): Promise<stri
   return wrong;
 }
 
-/** Visits that led to where a link led before it was changed, for as long as is said. */
+/** Visits the changed links for a while; returns visits that led to an old destination. */
 export async function watchVictims(
   fleet: Fleet,
   victims: readonly Victims[],
@@ -61,12 +63,12 @@ export async function watchVictims(
       }
     }),
   );
-  // Also when every visit is answered late.
+  // Watch for the whole time, even if every visit is answered late.
   await Promise.all([...watching, Bun.sleep(forMs)]);
   return misdirected;
 }
 
-/** Those of the links that do not lead where they should. */
+/** The links that do not lead where they should. */
 export async function notLeading(url: string, some: readonly HotLink[]): Promise<string[]> {
   const answers = await Promise.all(some.map(({ code }) => follow(url, code)));
   return answers.flatMap(({ status, location }, n) =>
@@ -87,8 +89,8 @@ export const untilTrusted = (fleet: Fleet): Promise<void> =>
   });
 
 /**
- * Returns, in seconds, when every process makes links, follows ones that it has never seen, obeys a new kill, and shows
- * the changes of before the outage.
+ * Waits until every process creates links, follows unknown ones, obeys a new kill, and has the changes from before the
+ * outage. Returns how many seconds that took.
  */
 export async function untilWell(fleet: Fleet, victims: readonly Victims[]): Promise<number> {
   const startedMs = performance.now();

@@ -1,6 +1,6 @@
 /**
- * Visitors who follow the same links all the time: a bounded number of clients at each process, at a steady rate. What
- * they got is kept by section, so that a test can say what an outage cost and what its end did.
+ * Visitors who follow the same links all the time: a bounded number of clients at each process, at a steady rate.
+ * Results are kept by section, so that a test can report the cost of an outage and of its end.
  */
 import { BriskClient } from './brisk-client.ts';
 
@@ -13,16 +13,16 @@ export interface HotVisitorsOptions {
   readonly urls: readonly string[];
   readonly links: readonly HotLink[];
   readonly clientsPerProcess: number;
-  /** Over all processes. */
+  /** For all processes together. */
   readonly visitsPerSecond: number;
 }
 
 export interface FailedVisit {
-  /** Since the section began. */
+  /** Time since the section began. */
   readonly atMs: number;
   readonly process: number;
   readonly code: string;
-  /** The status and where it led, or why there was no answer. */
+  /** The status and location, or why there was no answer. */
   readonly answer: string;
 }
 
@@ -88,7 +88,7 @@ export class HotVisitors {
     for (let turn = client; !this.#isOver; turn += clientsPerProcess) {
       await Bun.sleep(Math.max(0, dueMs - performance.now()));
       await this.#visit(process, links[turn % links.length]!);
-      // A client that was kept waiting does not make up for it.
+      // A client that was delayed does not catch up.
       dueMs = Math.max(dueMs + everyMs, performance.now());
     }
   }
@@ -123,7 +123,7 @@ export function shownSection({ visits, failed, tookMs }: Section): string {
   )}; ${when}); ${latency}`;
 }
 
-/** Of a share of all values, the largest; 0 when there is none. */
+/** The value at a share of the sorted values; 0 without values. */
 export function percentilesOf(values: readonly number[]): (share: number) => number {
   const sorted = values.toSorted((a, b) => a - b);
   return share => sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;

@@ -1,4 +1,4 @@
-/** What Terse says about clicks that went through Kafka, beside what Kafka has of them. */
+/** Terse's account of clicks through Kafka, and the clicks in Kafka itself. */
 import { clickCount } from '../../src/clicks/click.ts';
 import { readBatches } from '../../src/clicks/log.ts';
 import { openClickKafka } from '../../src/clicks/open-kafka.ts';

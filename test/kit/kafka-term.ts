@@ -1,4 +1,4 @@
-/** The term of a group comes after a moment when its brokers have just begun, or when it is changing hands. */
+/** Waits for a group's term, which takes a moment after its brokers start and during a rebalance. */
 const waitMaxMs = 90_000;
 const pollMs = 50;
 

@@ -1,6 +1,6 @@
 /**
- * Clicks of made-up visitors, appended to Kafka batch by batch, each until it is acknowledged, as a click thread does. What
- * was acknowledged is known for every link, because that is what has to be counted in the end.
+ * Clicks of fake visitors, appended to Kafka batch by batch, each until it is acknowledged, like a click thread does.
+ * The acknowledged clicks of each link are recorded, because these must be counted in the end.
  */
 import { systemClock as clock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';
@@ -14,7 +14,7 @@ import { openKafkaProducer } from '../../src/engines/kafka/producer.ts';
 
 export interface KafkaVisitorsOptions {
   readonly batchClicks: number;
-  /** Between two batches, so that a small test does not fill the broker while it waits for something. */
+  /** The pause between two batches, so that a small test does not fill the broker while it waits. */
   readonly pauseMs: number;
 }
 

@@ -1,10 +1,10 @@
-/** Links that are killed in every way there is, and whether a process still leads to where they led. */
+/** Kills links in every possible way, and checks whether a process still redirects to their destination. */
 import { expect } from 'bun:test';
 import { type Call, callerOf } from './client.ts';
 import { expectSafe } from './expect-safe.ts';
 import type { TerseProcess } from './terse-process.ts';
 
-/** What stops a link from leading where it led: its owner's changes and a moderator's decisions. */
+/** Changes of the owner and decisions of a moderator after which a link must not redirect as before. */
 export const killKinds = ['disable', 'edit', 'delete', 'block', 'quarantine'] as const;
 export type KillKind = (typeof killKinds)[number];
 
@@ -22,7 +22,7 @@ export async function makeVictims(call: Call, count: number): Promise<Victim[]> 
   }));
 }
 
-/** Resolves with the answer that says it is done. */
+/** Resolves when the change is acknowledged. */
 export async function kill(call: Call, kind: KillKind, { code }: Victim): Promise<void> {
   const path = `/api/v1/links/${code}`;
   const { status } = await {
@@ -72,7 +72,7 @@ export async function killAndWatch(
   await kill(call, killKinds[index % killKinds.length]!, victim);
   killedMs = performance.now();
   const slowestMs = Math.max(...(await Promise.all(visitors)));
-  // What is dead stays dead: nothing that was being read brings it back.
+  // A killed link stays dead: no read that was in flight brings it back.
   for (const { url } of processes) expectSafe(await leadsThere(url, victim)).toBe(false);
   return slowestMs;
 }

@@ -1,4 +1,4 @@
-/** `terse migrate` as an operator runs it: a process of its own, which a test can kill at a moment of its choice. */
+/** `terse migrate` as an operator runs it: a separate process, which a test can kill at a moment of its choice. */
 import { join } from 'node:path';
 
 export interface MigrateRun {

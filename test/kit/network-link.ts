@@ -1,7 +1,7 @@
 /**
- * A network path between two endpoints, on loopback: it delays what passes, in order. It can drop everything like a cut
- * cable, leaving connections open, refuse connections like a machine on which nothing listens, lead to another server,
- * as after a DNS change, and lose the answer to one request.
+ * A network path between two endpoints, on loopback, with a delay. It can drop everything like a cut cable while
+ * connections stay open, refuse connections like a machine on which nothing listens, lead to another server like after
+ * a DNS change, and lose the answer to one request.
  */
 import { connect, createServer, type Socket } from 'node:net';
 
@@ -9,17 +9,17 @@ export interface NetworkLink {
   /** Host and port of this end. */
   readonly address: string;
   readonly port: number;
-  /** Nothing passes any more, either way; connections stay. */
+  /** Drops everything in both directions; connections stay open. */
   cut(): void;
-  /** What was under way is lost with its connections; new ones pass again. */
+  /** Ends the existing connections with their pending data; new ones work again. */
   mend(): void;
   /** Ends all connections and takes no new ones, until `accept`. */
   refuse(): Promise<void>;
   accept(): Promise<void>;
   /**
-   * Lets the next request through that is meant, and ends its connection when the answer comes; `then` also all others, and
-   * every new one until `accept`. `isMeant` is given what went that way on a connection so far, as Latin-1. Resolves once
-   * the answer is lost.
+   * Passes the next matching request, and ends its connection when the answer comes; with `then`, also refuses all
+   * others until `accept`. `isMeant` gets everything sent on a connection so far, as Latin-1. Resolves once the answer
+   * is lost.
    */
   loseAnswer(isMeant: (sent: string) => boolean, then?: 'refuse'): Promise<void>;
   /** Ends all connections; new ones go to the new target. */
@@ -65,7 +65,7 @@ export async function startNetworkLink(
     carry(far, near);
   });
 
-  /** Before `carry`, whose listeners then find the connection ended. */
+  /** Registered before `carry`, whose listeners then find the connection ended. */
   function watch(near: Socket, far: Socket): void {
     let sent = '';
     let lost: typeof loss;

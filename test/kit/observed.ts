@@ -55,7 +55,7 @@ export function boardQueries(): BoardQuery[] {
   );
 }
 
-/** What is marked in all panels when it happens. */
+/** The events that are marked in all panels. */
 export function boardEvents(): BoardQuery[] {
   return readBoard().annotations.list.map(({ name, expr }) => ({ panel: name, query: leftOpen(expr) }));
 }
@@ -64,5 +64,5 @@ function readBoard(): Board {
   return JSON.parse(readFileSync(join(import.meta.dir, '../../deploy/grafana/terse.json'), 'utf8')) as Board;
 }
 
-/** Of all jobs and instances that it could be narrowed down to. */
+/** The query for all jobs and instances. */
 const leftOpen = (expr: string): string => expr.replaceAll('$job', '.*').replaceAll('$instance', '.*');

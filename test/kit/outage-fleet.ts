@@ -1,5 +1,5 @@
 /**
- * Terse processes that each reach the store and Redis through a network link of their own, so that a test can cut off one
+ * Terse processes that each reach the store and Redis through separate network links, so that a test can cut off one
  * process from one engine, or all of them from both.
  */
 import { type NetworkLink, startNetworkLink } from './network-link.ts';
@@ -8,7 +8,7 @@ import { startTerseProcess, type TerseProcess } from './terse-process.ts';
 /** `refused`: connections are ended and new ones rejected. `swallowed`: connections stay open and nothing gets through. */
 export type LinkFault = 'refused' | 'swallowed';
 
-/** The way of one process to one engine. */
+/** The route of one process to one engine. */
 export class EngineRoute {
   readonly #link: NetworkLink;
   #fault: LinkFault | undefined;

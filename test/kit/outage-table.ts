@@ -19,7 +19,7 @@ export const operations = {
 } as const;
 export type Operation = keyof typeof operations;
 
-/** The statuses that were seen; more than one, with a stroke between them, where answers differed. */
+/** The observed statuses, separated by slashes if answers differed. */
 export type OutageCells = Readonly<Partial<Record<Operation, string>>>;
 
 export interface OutageRow extends OutageCells {

@@ -1,4 +1,4 @@
-/** A server with one of every kind of caller and of whatever they may ask about, for the permission matrix. */
+/** A server with one caller and one subject of every kind, for the permission matrix. */
 
 import type { ActorName, Subject } from '../e2e/permission-matrix.ts';
 import { callerOf } from './client.ts';
@@ -9,9 +9,9 @@ export type RequestHeaders = Readonly<Record<string, string>>;
 
 export interface PermissionWorld {
   readonly url: string;
-  /** What the caller sends to say who it is; a session is a new one each time. */
+  /** The caller's credentials; a new session each time. */
   headersOf(actor: ActorName): Promise<RequestHeaders>;
-  /** What to put in the path, created again each time; undefined where nothing is named. */
+  /** The id for the path, of a new subject each time; undefined if the path names none. */
   nameOf(subject: Subject): Promise<string | undefined>;
   stop(): Promise<unknown>;
 }

@@ -1,4 +1,4 @@
-/** Accounts on a plan, each with a key, made as an admin makes them. */
+/** Accounts on a plan, each with a key, created by an admin. */
 import type { Call } from './client.ts';
 
 export interface PlannedAccount {

@@ -9,7 +9,7 @@ import { patientClock } from './patient-clock.ts';
 export interface PostgresHandles {
   readonly first: Postgres;
   open(): Postgres;
-  /** All of them. */
+  /** Closes all handles. */
   close(): Promise<void>;
 }
 
@@ -32,6 +32,6 @@ export async function openPostgresHandles(sets: readonly MigrationSet[]): Promis
   };
 }
 
-/** All of the audit log, the oldest first. */
+/** The whole audit log, oldest first. */
 export const auditTrailOf = (postgres: Postgres) =>
   wholeTrail(createPostgresRecords(postgres, atTheBeginning));

@@ -1,12 +1,12 @@
 /**
- * The metrics and labels that a query of Prometheus names. No parser: it knows as much of the language as our own rules
- * and boards use, and not a closing brace inside of a text.
+ * The metrics and labels in a query of Prometheus. Not a parser: it supports the part of the language that our own
+ * rules and boards use, and no closing brace inside of a text.
  */
 export interface Selector {
   readonly metric: string;
   /** The names of the labels that it matches by. */
   readonly labels: readonly string[];
-  /** As it stands in the query, without what follows it. */
+  /** The selector as written in the query. */
   readonly text: string;
 }
 
@@ -33,7 +33,7 @@ export function namedIn(query: string): NamedInQuery {
     );
     return ' ';
   });
-  // Ranges and numbers name nothing; what stands in braces is left as it is.
+  // Removes ranges and numbers, but not inside of braces.
   const plain = withoutGrouping.replaceAll(/\{[^}]*\}|\[[^\]]*\]|\b\d[\w.]*/g, part =>
     part.startsWith('{') ? part : ' ',
   );

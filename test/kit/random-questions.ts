@@ -1,4 +1,4 @@
-/** Questions about clicks by chance, from a seed: any range, zone, filter, list and scope that can be asked about. */
+/** Random questions about clicks, from a seed: any range, zone, filter, list and scope. */
 import type { Random } from '../../src/base/random.ts';
 import { bucketStarts, type Interval } from '../../src/base/zone.ts';
 import { type DimensionName, dimensionNames } from '../../src/clicks/dimensions.ts';
@@ -10,7 +10,7 @@ import {
   type Scope,
 } from '../../src/clicks/warehouse.ts';
 
-/** What there is to ask about. */
+/** The scopes, times and values to ask about. */
 export interface AskedWorld {
   readonly from: number;
   readonly to: number;
@@ -24,7 +24,7 @@ export interface AskedWorld {
 export type ScopeKind = 'link' | 'links' | 'owner' | 'tag' | 'tags' | 'mixed';
 
 export interface QuestionBounds {
-  /** What the times are multiples of. */
+  /** The unit of all times. */
   readonly grain?: 'minute' | 'quarter' | 'any';
   readonly isFiltered?: boolean;
   /** No range begins before it. */
@@ -32,7 +32,7 @@ export interface QuestionBounds {
   readonly filtersMax?: number;
 }
 
-/** With offsets of halves and quarters of hours, and clocks that change by half an hour. */
+/** Including offsets of half and quarter hours, and clock changes of half an hour. */
 const zones = [
   'UTC',
   'Europe/Berlin',
@@ -82,7 +82,7 @@ export class RandomQuestions {
 
   #range(stepMs: number, earliest = Number.NEGATIVE_INFINITY): { from: number; to: number } {
     const world = { from: Math.max(this.#world.from, earliest), to: this.#world.to };
-    // Of minutes as well as of weeks, some of them beside all clicks.
+    // From minutes to weeks, some of them without any clicks.
     const steps = (world.to - world.from) / stepMs;
     const length = Math.max(1, Math.floor(steps ** Math.sqrt(this.#random.float()))) * stepMs;
     const slack = this.#chance(0.1) ? grainMs.day : 0;
@@ -126,7 +126,7 @@ export class RandomQuestions {
       known.length === 0 || this.#chance(0.1)
         ? this.#pick(['', 'unknown', "o'neil \\ ", '(other)'])
         : this.#pick(known);
-    // Most values are rare; without a few that let most clicks through, nothing would be left of them.
+    // Most values are rare: without excluding filters, hardly any click would match.
     const isExcluded = this.#chance(0.4);
     return {
       dimension,

@@ -1,5 +1,5 @@
 /**
- * Clicks by the million for comparing engines: every dimension has values, links have owners and tags that change, some
+ * Millions of clicks for comparing engines: every dimension has values, links have owners and tags that change, some
  * clicks come days late, and one link has as many clicks as thousands of others. No list has more values in a day than a
  * warehouse keeps, so that every number can be compared.
  */
@@ -207,7 +207,7 @@ function entryOf(number: number, week: number): LinkEntry {
   };
 }
 
-/** 32 bits that look drawn by chance, as those of a keyed hash do. */
+/** 32 bits that look random, like those of a keyed hash. */
 function scattered(value: number, salt: number): number {
   let word = Math.imul(value ^ Math.imul(salt, 0x9e37_79b1), 0x85eb_ca6b);
   word = Math.imul(word ^ (word >>> 13), 0xc2b2_ae35);

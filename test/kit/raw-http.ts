@@ -1,6 +1,6 @@
 /**
- * HTTP as bytes on a socket, for what no well-behaved client would send. A conversation is judged by what the
- * server answered until it closed the connection, or by the first answers on one that stays open.
+ * HTTP as bytes on a socket, for requests that no well-behaved client sends. Tests check the answers until the server
+ * closes the connection, or the first answers on one that stays open.
  */
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';

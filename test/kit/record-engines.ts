@@ -25,9 +25,9 @@ export interface OpenedRecords {
 export type OpenRecords = (clock?: Pick<Clock, 'now'>) => Promise<OpenedRecords>;
 
 /**
- * For a test of a rule that asks nothing special of the port: the port has a conformance suite of its own, so it is
- * enough to see such a rule hold where records are fast. `test` marks what depends on conflicts, pages or indexes, and
- * runs on every engine.
+ * For tests of rules that need nothing special from the port: it has its own conformance suite, so such rules are
+ * tested only where records are fast. Tests that depend on conflicts, pages or indexes use `test` and run on every
+ * engine.
  */
 export const ruleTestOn = (engine: string): ((name: string, run: () => Promise<void>) => void) =>
   isQuick(engine) ? test : () => {};
@@ -35,7 +35,7 @@ export const ruleTestOn = (engine: string): ((name: string, run: () => Promise<v
 /** Whether a record costs next to nothing there. */
 export const isQuick = (engine: string): boolean => engine === 'memory' || engine === 'sqlite';
 
-/** Runs the suite for each engine; one that cannot be had is reported as skipped. */
+/** Runs the suite for each engine; an unavailable one is reported as skipped. */
 export function onEveryRecordEngine(title: string, suite: (engine: string, open: OpenRecords) => void): void {
   suite('memory', openMemoryRecords);
   suite('sqlite', openSqliteRecords);

@@ -1,4 +1,4 @@
-/** Rice–Golomb coding as a Safe Browsing server does it, one bit after the other: plain rather than quick. */
+/** Rice–Golomb coding like that of a Safe Browsing server, bit by bit: simple rather than fast. */
 import type { RiceDeltas } from '../../src/abuse/safe-browsing/rice.ts';
 
 export function encodeRice(ascending: readonly number[], riceParameter: number): RiceDeltas {

@@ -1,4 +1,4 @@
-/** How the risk score does on the two corpora, as tables for docs/abuse.md; the test reads the same figures. */
+/** Results of the risk score on the two corpora, as tables for docs/abuse.md; the test uses the same figures. */
 import { defaultThresholds } from '../../src/abuse/judge.ts';
 import { type Risk, riskOf } from '../../src/abuse/risk.ts';
 import { type Circumstances, riskSignals, signalNames } from '../../src/abuse/risk-signals.ts';

@@ -1,5 +1,6 @@
 /**
- * A Safe Browsing server on loopback that speaks the real protocol: lists with a history, so that a client gets the difference to what it has; full hashes behind prefixes; and every way to misbehave.
+ * A Safe Browsing server on loopback that speaks the real protocol: lists with a history, so that a client gets the
+ * difference to its version; full hashes behind prefixes; and every way to misbehave.
  */
 import { createHash } from 'node:crypto';
 import { foundHashes, hashLists, type ListAnswer, type Match } from './safe-browsing-messages.ts';
@@ -18,7 +19,7 @@ export interface AskedHashes {
 
 /** How the server behaves; a test changes what it wants. */
 export interface Behaviour {
-  /** Instead of an answer. */
+  /** Any status but 200 is returned instead of an answer. */
   status: number;
   contentType: string;
   /** Waits for this before it answers, if there is one. */
@@ -27,7 +28,7 @@ export interface Behaviour {
   /** Seconds until lists may be asked for again; undefined leaves it out. */
   waitS: number | undefined;
   cacheS: number;
-  /** So many changes of a list from now on carry a false checksum. */
+  /** How many of the next list updates have a wrong checksum. */
   falseChecksums: number;
   omittedList: string | undefined;
 }
@@ -48,7 +49,7 @@ export class SafeBrowsingServer {
   readonly #matches: Match[] = [];
   readonly asked: (AskedLists | AskedHashes)[] = [];
   readonly keys = new Set<string | null>();
-  /** Paths that are no method of the protocol. */
+  /** Requested paths that are not methods of the protocol. */
   readonly strayPaths: string[] = [];
   behaviour: Behaviour = {
     status: 200,

@@ -1,4 +1,4 @@
-/** A scrape taken apart: what each line is called, its labels and its value. */
+/** A parsed scrape: the name, labels and value of each line. */
 export interface ScrapedLine {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -7,7 +7,7 @@ export interface ScrapedLine {
 
 export interface Scraped {
   readonly lines: readonly ScrapedLine[];
-  /** By name, also of those that have no line yet. */
+  /** By name, including metrics without a line. */
   readonly types: ReadonlyMap<string, string>;
   readonly helps: ReadonlyMap<string, string>;
   /** The sum over all lines of that name that have these labels; undefined when there is none. */

@@ -1,7 +1,7 @@
 /**
- * Where chance in tests starts, fast-check's too (property-seed.ts). Everyday runs and CI always see the same values, so
- * that a red run is the change's doing; full runs see new ones each time. scripts/run-tests.ts gives all files of a run one
- * seed and prints it; TERSE_TEST_SEED repeats it.
+ * The seed of all randomness in tests, fast-check's too (property-seed.ts). Everyday runs and CI always use the same
+ * seed, so that a failure is caused by the change; full runs use a new one each time. scripts/run-tests.ts passes one
+ * seed to all files of a run and prints it; TERSE_TEST_SEED repeats it.
  */
 import { scaled } from './scale.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Certificates for loopback, made on the spot: each is its own authority, so a client that is given it can check it as
- * browsers check the real ones. Written out as DER by hand, because nothing that a machine surely has makes them.
+ * Self-signed certificates for loopback, which a client can verify like real ones if it trusts them. Encoded as DER by
+ * hand, because no tool that every machine has creates them.
  */
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -54,7 +54,7 @@ export function selfSigned({
   };
 }
 
-/** The settings that make Terse serve a pair from this folder; written there again, it is renewed. */
+/** Writes a pair and returns the settings to serve it; writing another pair renews it. */
 export function writePair(folder: string, { certificate, key }: SelfSigned) {
   const [certificatePath, keyPath] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')];
   writeFileSync(certificatePath, certificate);

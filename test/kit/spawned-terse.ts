@@ -1,6 +1,6 @@
 /**
- * Terse that need not become ready: it is started at a port that was chosen for it, and what it says and logs can be read
- * while it runs. For tests of starts that something is missing for.
+ * A Terse process that need not become ready, on a chosen port; its output and log can be read while it runs. For tests
+ * of starts without an engine.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ export interface SpawnedTerse {
   isRunning(): boolean;
   /** The events of its log so far, in order. */
   events(): string[];
-  /** Ends it as an operator would; gives its exit code. */
+  /** Ends it as an operator would; returns its exit code. */
   stop(): Promise<number>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What Terse does when one of its engines is missing at the start, for each role: the table of
- * docs/operations/starting.md, which test/faults/start-order.test.ts compares with what it sees.
+ * Terse's behaviour when an engine is missing at the start, for each role: the table of docs/operations/starting.md,
+ * which test/faults/start-order.test.ts compares with the real behaviour.
  */
 export const engines = ['Postgres', 'Redis', 'Kafka', 'ClickHouse'] as const;
 export type Engine = (typeof engines)[number];
@@ -16,14 +16,14 @@ export interface StartRow {
   readonly redirect: string;
   readonly create: string;
   readonly statistics: string;
-  /** What the log says. */
+  /** The event in the log. */
   readonly event: string;
 }
 
 const waiting = { redirect: '503', create: '503', statistics: '503', event: 'waiting for the store' };
 const none = '–';
 
-/** What each role does with a link when nothing is in its way. */
+/** The statuses of each role when nothing is missing. */
 export const doneBy: Readonly<Record<StartRole, Pick<StartRow, 'redirect' | 'create' | 'statistics'>>> = {
   redirect: { redirect: '302', create: none, statistics: none },
   api: { redirect: none, create: '201', statistics: '200' },

@@ -1,7 +1,7 @@
 /**
- * Visitors and owners who keep coming to several processes while something breaks: some follow links that are warm in
- * every process, some a link that was never followed yet, some make new links. Every outcome is kept with its time, so
- * that the cost of a fault can be computed afterwards.
+ * A steady load of visitors and owners on several processes: some follow links that are warm in every process, some
+ * links that were never followed, some create links. Every outcome is kept with its time, to compute the cost of a
+ * fault afterwards.
  */
 import { callerOf } from './client.ts';
 
@@ -22,7 +22,7 @@ export interface MadeLink {
   readonly longUrl: string;
 }
 
-export interface RetryPolicyOptions {
+export interface SteadyVisitorsOptions {
   /** Addresses of the running processes; a load balancer knows which ones are down. */
   readonly servers: () => readonly string[];
   readonly warmCount: number;
@@ -35,17 +35,17 @@ const answerMaxMs = 15_000;
 const coldAtFirst = 500;
 
 export class SteadyVisitors {
-  readonly #options: RetryPolicyOptions;
+  readonly #options: SteadyVisitorsOptions;
   readonly #warm: MadeLink[] = [];
   readonly #cold: MadeLink[] = [];
   readonly #timers: ReturnType<typeof setInterval>[] = [];
   readonly #open = new Set<Promise<void>>();
   readonly outcomes: Outcome[] = [];
-  /** Every link whose making was acknowledged. */
+  /** Every acknowledged link. */
   readonly made: MadeLink[] = [];
   #turn = 0;
 
-  constructor(options: RetryPolicyOptions) {
+  constructor(options: SteadyVisitorsOptions) {
     this.#options = options;
   }
 
@@ -72,7 +72,7 @@ export class SteadyVisitors {
     await Promise.all(this.#open);
   }
 
-  /** What happened between two moments. */
+  /** The outcomes between two times. */
   between(from: number, to: number, kind: VisitKind): Outcome[] {
     return this.outcomes.filter(outcome => outcome.kind === kind && outcome.at >= from && outcome.at < to);
   }

@@ -1,6 +1,6 @@
 /**
- * What lies in the data folder of an embedded store, seen past the product: for promises of what must not be
- * there, and for putting something there that the product itself refuses.
+ * Reads and writes the data folder of an embedded store directly: to check what must not be stored, and to store what
+ * the product rejects.
  */
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { hashSecret } from '../../src/accounts/secrets.ts';
 import { prepareRecordWrites } from '../../src/records/drivers/sqlite.ts';
 import { accountWrites, keyWrites } from '../../src/stores/former-tables.ts';
 
-/** Everything a request can leave behind. Leased ranges are not: they move in the background. */
+/** Everything that a request can leave behind. Without leased ranges, which change in the background. */
 const queries = {
   links: 'SELECT * FROM links ORDER BY id',
   tags: 'SELECT * FROM link_tags',
@@ -21,7 +21,7 @@ const queries = {
   reviews: "SELECT key, value FROM records WHERE kind = 'review' ORDER BY key",
   reports: "SELECT key, value FROM records WHERE kind = 'report' ORDER BY key",
   blockEntries: "SELECT key, value FROM records WHERE kind = 'block-entry' ORDER BY key",
-  // Without `last_used_at`, which also a refused request may move.
+  // Without `lastUsedAt`, which a rejected request may change, too.
   keys: "SELECT key, json_remove(value, '$.key.lastUsedAt') AS value FROM records WHERE kind = 'key' ORDER BY key",
 } as const;
 
@@ -56,7 +56,7 @@ export function forceLinkState(dataFolder: string, code: string, state: keyof ty
   );
 }
 
-/** Makes of the keys what they are when the process that makes the first one ends before it has printed it. */
+/** Sets keys to the state in which a first start leaves them if it ends before printing the key. */
 export function forgetThatKeysWereSeen(dataFolder: string): void {
   withDatabase(dataFolder, database =>
     database.run(`UPDATE records SET value = json_set(value, '$.key.origin', 'unseen', '$.key.lastUsedAt', NULL)
@@ -75,7 +75,7 @@ export function addAccount(
   const apiKey = fakeKey(`key_${name}`, name, { name, keyHash: hashSecret(key), createdAt: 1 });
   withDatabase(dataFolder, database => {
     const write = prepareRecordWrites(database);
-    // The server writes to the same file: a read lock could not become a write lock behind its back.
+    // Immediate, because the server writes to the same file: a read lock could not be upgraded to a write lock.
     database
       .transaction(() => write([...accountWrites(account, [apiKey], [], []), ...keyWrites(apiKey)], 0))
       .immediate();

@@ -1,4 +1,4 @@
-/** Terse inside the test's own process, on memory or SQLite: fast to start, and its clock can be held still. */
+/** Terse inside the test's own process, on memory or SQLite: fast to start, and with a clock that a test can stop. */
 import { rmSync } from 'node:fs';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { startTerse } from '../../src/compose.ts';
@@ -9,7 +9,7 @@ import { adminKey, temporaryFolder, withoutLimits } from './terse-process.ts';
 export interface TerseHere {
   readonly url: string;
   readonly dataFolder: string;
-  /** What was logged so far, for tests of what must not be in there. */
+  /** The log so far, for tests of what it must not contain. */
   readonly logged: () => string;
   stop(): Promise<void>;
 }

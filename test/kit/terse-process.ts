@@ -1,4 +1,4 @@
-/** Terse as an operator runs it: a process of its own, on a free loopback port, with its own data folder. */
+/** Terse as an operator runs it: a separate process, on a free loopback port, with its own data folder. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import type { BunFile } from 'bun';
 
 export const adminKey = 'test-admin-key-0123456789';
 
-/** All that a test does comes from one address, and most tests are about something else. */
+/** A test's requests all come from one address, and most tests are not about limits. */
 export const withoutLimits = {
   TERSE_LIMITS: 'off',
   TERSE_PROBE_LIMIT: 'off',
@@ -18,15 +18,15 @@ export interface TerseProcessOptions {
   readonly dataFolder?: string;
   /** Settings; one that is undefined is left out, also when tests give it by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Says what to run instead of the command, such as the same bound to a core. */
+  /** Changes the command, for example to bind it to a core. */
   readonly wrap?: (command: readonly string[]) => string[];
-  /** Where its errors and log go; to ours by default. */
+  /** Where its errors and log go; to our own stderr by default. */
   readonly stderr?: BunFile;
 }
 
 export interface TerseProcess {
   readonly url: string;
-  /** What it printed until it was ready. */
+  /** Its output until it was ready. */
   readonly banner: string;
   readonly dataFolder: string;
   readonly pid: number;

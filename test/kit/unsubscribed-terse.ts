@@ -1,6 +1,6 @@
 /**
- * Terse with a fault put in: it never polls the change feed, as if every message about changes were lost. Run as a
- * process, it is otherwise like `terse serve`.
+ * Terse with an injected fault: it never polls the change feed, as if every message about changes were lost. Otherwise
+ * like `terse serve`.
  */
 
 import { type Clock, systemClock } from '../../src/base/clock.ts';

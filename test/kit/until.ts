@@ -1,9 +1,9 @@
 /**
- * Waits for something to come true where no event says so, such as a process that ended or another one's answer. This
- * is the one place where a test may wait by looking again.
+ * Waits for a condition that no event reports, such as the end of another process. This is the only place where tests
+ * poll.
  */
 export interface UntilOptions {
-  /** Generous on purpose: it only ends a wait for what never comes. */
+  /** Generous on purpose: it only ends a wait that hangs. */
   readonly maxMs?: number;
   readonly everyMs?: number;
 }

@@ -1,20 +1,20 @@
 /**
- * Visits as they come in from the world: the user agents of the sample table, a few pages that lead here, people
- * and machines, GET and HEAD. For each it is known what it must be counted as.
+ * Realistic visits: the user agents of the sample table, a few referrers, people and bots, GET and HEAD, each with the
+ * traits that it must be counted with.
  */
 import { type AgentSample, agentSamples } from '../../src/clicks/steps/agent-samples.ts';
 import type { VisitKind } from './visit-load.ts';
 
 export interface SampleVisit extends VisitKind {
   readonly agent: AgentSample;
-  /** What the referrer is counted as. */
+  /** The referrer's domain in statistics. */
   readonly domain: string;
   readonly address: string | undefined;
 }
 
 export interface SampleVisitOptions {
   readonly codes: readonly string[];
-  /** The addresses that a proxy forwards for, one after the other; none for no such header. */
+  /** The addresses for `X-Forwarded-For`, in turn; empty for no such header. */
   readonly addresses?: readonly string[];
   /** How many visitors there are of each agent and link; they differ if there are that many addresses. */
   readonly visitorsPerAgent?: number;
@@ -27,7 +27,7 @@ const referrers = [
   { header: 'android-app://com.google.android.gm/', domain: 'com.google.android.gm' },
 ] as const;
 
-/** Every n-th visit only asks where the link leads. */
+/** Every n-th visit is a HEAD. */
 const headEvery = 13;
 
 /** Each agent follows each link; referrers, methods and addresses are spread over these visits. */

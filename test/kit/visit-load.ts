@@ -1,7 +1,7 @@
 /**
- * Many visitors on keep-alive connections, each following its next link as soon as the last was answered. What
- * was answered and what never was is kept apart for every kind of visit, because a server that is killed may or
- * may not have noted the visits it did not answer.
+ * Many visitors on keep-alive connections, each following its next link as soon as the last was answered. Answered and
+ * unanswered visits are counted separately for every kind, because a killed server may or may not have recorded the
+ * visits that it did not answer.
  */
 import type { Socket } from 'bun';
 
@@ -16,33 +16,33 @@ export interface VisitLoadOptions {
   readonly url: string;
   readonly visits: VisitTally;
   readonly connections: number;
-  /** How many are sent, unless the server stops before. */
+  /** How many visits are sent, unless the server stops before. */
   readonly count: number;
   /** Whether a visitor whose connection breaks, or cannot be opened, retries: other processes may still serve. */
   readonly comesBack?: boolean;
-  /** After how many visits a visitor opens a new connection by itself. */
+  /** After how many visits a visitor opens a new connection. */
   readonly visitsPerConnection?: number;
 }
 
 interface Connection {
-  /** What of the request the socket has not taken yet. */
+  /** The part of the request that is not sent yet. */
   unsent: Buffer;
   received: string;
-  /** Place of the kind that waits for its answer; undefined when none does. */
+  /** The index of the kind that waits for its answer; undefined when none does. */
   waitsFor: number | undefined;
   visits: number;
   sentAtMs: number;
-  /** Whether this side ended it, or the server has said that it would. */
+  /** Whether this side ended the connection, or the server announced that it would. */
   isDone: boolean;
 }
 
-/** What became of the visits of each kind, over any number of loads. */
+/** The results of the visits of each kind, over any number of loads. */
 export class VisitTally {
   readonly kinds: readonly VisitKind[];
   readonly answered: Float64Array;
   /** Sent, at least in part, on a connection that broke before the answer was there. */
   readonly unanswered: Float64Array;
-  /** Connections that the server closed without having said so, and those that it did not take. */
+  /** Connections that the server closed unannounced, and connections that it did not accept. */
   broken = 0;
   refused = 0;
   /** Answers that were no redirect. */
@@ -61,7 +61,7 @@ export class VisitTally {
     this.unanswered = new Float64Array(kinds.length);
   }
 
-  /** All kinds come equally often; neighbours in the list, which are alike, come far apart. */
+  /** All kinds come equally often; similar kinds, which are neighbours in the list, come far apart. */
   next(): number {
     this.#turn = (this.#turn + this.#stride) % this.kinds.length;
     return this.#turn;
@@ -101,7 +101,7 @@ export async function sendVisits(options: VisitLoadOptions): Promise<void> {
     flush(socket);
   };
 
-  /** Whether it was ended well. */
+  /** Whether the connection ended as announced. */
   const visitOnOneConnection = async (): Promise<boolean> => {
     const closed = Promise.withResolvers<boolean>();
     const socket = await Bun.connect<Connection>({

@@ -1,6 +1,6 @@
 /**
- * What `http/wire` makes of a client's bytes, cut into given pieces: the requests that were complete, and how the
- * connection was answered. No network is involved, so thousands of cuts take a second.
+ * The outcome of a client's bytes in `http/wire`, split into given pieces: the complete requests, and the answer to an
+ * error. No network is involved, so thousands of splits take a second.
  */
 import { yieldToEventLoop } from '../../src/base/clock.ts';
 import { Problem } from '../../src/base/errors.ts';
@@ -45,7 +45,7 @@ export async function wireOutcome(pieces: readonly Uint8Array[]): Promise<WireOu
   };
   const { connection, socket, faults, context } = connect(handle);
   for (const piece of pieces) {
-    // A body owns the bytes that it is given, and changes them.
+    // A copy, because a body takes ownership of its bytes and changes them.
     connection.receive(Buffer.from(piece));
     for (let turns = 0; context.inFlight > 0 && !isAwaitingBody; turns += 1) {
       if (turns === turnsMax) throw new Error('a handler neither answers nor waits for its client');

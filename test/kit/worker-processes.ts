@@ -1,4 +1,4 @@
-/** The workers of a Terse that has several: which they are, and which of them serves which client. */
+/** The worker processes of a Terse, and which of them serves which client. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { childrenOf } from '../../bench/kit/process-family.ts';
 import { type RawAnswer, RawConnection } from './raw-http.ts';
@@ -38,7 +38,7 @@ function linkOf(path: string): string {
   }
 }
 
-/** What a scrape shows, by name and labels as they are written. A connection of its own, so any worker may answer. */
+/** A scrape by name and labels as written. On a new connection, so any worker may answer. */
 export async function scrape(url: string): Promise<Map<string, number>> {
   const text = await (await fetch(`${url}/metrics`, { headers: { Connection: 'close' } })).text();
   return new Map(
@@ -49,7 +49,7 @@ export async function scrape(url: string): Promise<Map<string, number>> {
   );
 }
 
-/** A connection that stays with the worker it came to. */
+/** A connection that stays with the worker that accepted it. */
 export class WorkerClient {
   readonly #connection: RawConnection;
   #asked = 0;

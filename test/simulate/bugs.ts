@@ -1,16 +1,16 @@
 /**
- * Bugs of kinds that this project, or one like it, has had, planted one at a time to see that the simulator finds them.
- * Each is a wrong answer of a simulated engine: product code has no switch for it.
+ * Typical bugs, planted one at a time to check that the simulator finds them. Each is a wrong answer of a simulated
+ * engine, so product code has no switches for them.
  */
 import type { LinkStore } from '../../src/links/store.ts';
 import type { FaultKind } from './faults.ts';
 import type { Kernel } from './kernel.ts';
 
-/** What is wrong, and the violation by which it must be found. */
+/** A bug, and the violation by which it must be found. */
 export interface BugToFind {
   readonly what: string;
   readonly violation: RegExp;
-  /** The only faults of its runs, for one that shows only under these: no seed has to be known that meets them. */
+  /** Limits runs to these faults, for a bug that shows only under them. */
   readonly faults?: readonly FaultKind[];
 }
 
@@ -99,14 +99,14 @@ export type PlantedBug = keyof typeof plantedBugs;
 
 export const bugs = new Set<PlantedBug>();
 
-/** The faults that a run is limited to, if there are any of its kind. */
+/** The faults to which planted bugs limit a run, if the installation has them. */
 export function faultsThatShow(kinds: readonly FaultKind[]): readonly FaultKind[] {
   const wanted = [...bugs].flatMap(bug => (plantedBugs[bug] as BugToFind).faults ?? []);
   const shown = kinds.filter(kind => wanted.includes(kind));
   return shown.length === 0 ? kinds : shown;
 }
 
-/** Whether a violation is what the planted bugs are to be found by; without one, every violation is. */
+/** Whether the violation is expected from the planted bugs; without planted bugs, every violation is. */
 export const isExpected = (violation: string): boolean =>
   bugs.size === 0 || [...bugs].some(bug => plantedBugs[bug].violation.test(violation));
 

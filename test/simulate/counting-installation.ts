@@ -1,7 +1,7 @@
 /**
- * Several processes on one data folder with the embedded click log, or several machines whose clicks travel over Kafka
- * and are counted together, and what can go wrong with them. It knows what recorders have noted, and what a process that
- * died may have lost of it; counts are checked elsewhere (counting.ts).
+ * Several processes on one data folder with the embedded click log, or several machines that share clicks through
+ * Kafka, with their faults. It keeps the recorded clicks and knows which of them a dead process may have lost;
+ * counting.ts checks the counts.
  */
 import { answerCall, type ThreadFunctions } from '../../src/base/thread-call.ts';
 import { startClickThread } from '../../src/clicks/click.thread.ts';
@@ -40,8 +40,8 @@ export const processCount = 2;
 export const dataFolder = '/sim/data';
 const usualLatencyMs = [0.2, 2] as const;
 /**
- * What a process that dies may have noted and not stored: a flush, a hand-over, a write; with Kafka also the time that a
- * write may take before its clicks are spilled.
+ * For how long clicks of a dying process may be unstored: a flush, a hand-over, a write; with Kafka also the time that
+ * a write may take before its clicks are spilled.
  */
 const unstoredMs: Readonly<Record<ClickStream, number>> = { embedded: 1_500, kafka: 6_000 };
 
@@ -50,11 +50,11 @@ interface StartedThread {
   readonly take: (raw: RawBatch) => void;
 }
 
-/** Everything that one start of a process has noted. */
+/** The clicks that one start of a process has recorded. */
 export interface Producer {
   readonly name: string;
   readonly party: Party;
-  /** When each click was noted; the number of a click is its place. */
+  /** When each click was recorded, in the order of click numbers. */
   readonly notedMs: number[];
   /** When its process died; undefined while it lives, and after a graceful stop. */
   diedMs: number | undefined;
@@ -73,7 +73,7 @@ export class CountingInstallation {
   readonly producers = new Map<string, Producer>();
   /** The producer of each process's latest start. */
   readonly #running = new Map<string, Producer>();
-  /** How many clicks of each code were noted. */
+  /** How many clicks of each code were recorded. */
   readonly noted = new Map<string, number>();
   readonly owners = new Map<string, string | null>();
   /** When the disk was full; the last time may not be over. */
@@ -88,7 +88,7 @@ export class CountingInstallation {
     local.latencyMs = [0.05, 0.5];
     local.slowRate = 0.002;
     this.#network = new Network(kernel);
-    // Links are not what is tested here: their database has no faults.
+    // The database of links has no faults, because links are not tested here.
     this.#database = new SimDatabase(kernel, local);
     this.disk = new SimDisk(kernel);
     this.#kafka = new SimKafka(kernel, this.#network);
@@ -117,7 +117,7 @@ export class CountingInstallation {
     this.#keepWritingBack();
   }
 
-  /** The real recorder and the real click thread, which runs in its process's own time. */
+  /** The real recorder and the real click thread, which runs on the clock of its process. */
   #startClicks(party: Party, options: ClicksOptions): ReturnType<typeof startClicks> {
     let producer: Producer | undefined;
     const threads: ClickThreads = {
@@ -196,7 +196,7 @@ export class CountingInstallation {
   #died(process: SimProcess, isPowerCut: boolean): void {
     const producer = this.#running.get(process.party.name);
     if (producer !== undefined) {
-      // One that has stopped before has nothing left to lose.
+      // A process that has stopped before has nothing to lose.
       if (process.party.state !== 'down') producer.diedMs ??= this.kernel.nowMs;
       producer.hadPowerCut ||= isPowerCut;
     }
@@ -309,7 +309,7 @@ export class CountingInstallation {
     }
   }
 
-  /** How many of its clicks may be lost: a process that died may have noted some a moment before; a living one none. */
+  /** How many of its clicks may be lost: those recorded shortly before its process died; none while it lives. */
   mayBeLost({ party, notedMs, diedMs, hadPowerCut }: Producer): number {
     if (diedMs === undefined) return 0;
     const recentMs = unstoredMs[this.stream] * (hadPowerCut ? 2 : 1);

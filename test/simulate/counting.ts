@@ -1,6 +1,6 @@
 /**
- * Clicks under faults, with the real click path from the recorder to the counts. Counts must be exact: what is missing
- * was noted by a process a moment before it died.
+ * Clicks under faults, with the real click path from the recorder to the counts. Counts must be exact: only clicks that
+ * a process recorded just before it died may be missing.
  */
 import { producerOf } from '../../src/clicks/log.ts';
 import { grainMs, type LedgerRow } from '../../src/clicks/warehouse.ts';
@@ -21,7 +21,7 @@ import type { RunFigures } from './shared-engines.ts';
 const startedMs = 1_500;
 const faultsUntilMs = 25_000;
 export const countingFaultWindow = { processes: processCount, fromMs: startedMs, toMs: faultsUntilMs };
-/** Long enough for a dead process to be noticed, and for what it left to be stored and counted. */
+/** Long enough to detect a dead process, and to store and count the clicks that it left. */
 const settleMs = 60_000;
 /** Small, so that maintenance takes several steps. */
 const maintainedRows = 200;
@@ -120,7 +120,7 @@ export class CountingRun {
     return response;
   }
 
-  /** Every process works again. */
+  /** Checks that every process works again. */
   async #checkCreates(): Promise<void> {
     const kernel = this.#kernel;
     const client = new Party(kernel, 'last-client');
@@ -160,7 +160,7 @@ export class CountingRun {
         throw new Violation(`${code} was followed ${noted} times and has ${clicks + bots} clicks`);
     }
     if (counted === 0) throw new Violation('no click was counted in the whole run');
-    // Also what a run without faults is compared by.
+    // Part of the trace by which equal runs are compared.
     this.#kernel.note(`counted ${counted} clicks of ${this.#installation.noted.size} links`);
     const inLedger = ledger.reduce((sum, row) => sum + row.counted, 0);
     if (inLedger !== counted) throw new Violation(`links have ${counted} clicks, the ledger ${inLedger}`);
@@ -179,7 +179,7 @@ export class CountingRun {
     if (spilled.length > 0) throw new Violation(`clicks are still spilled: ${spilled.join(', ')}`);
   }
 
-  /** Answers are read from elsewhere than totals are. */
+  /** Checks answers, too, because they are not computed from the same rows as totals. */
   async #checkAnswers(when: string): Promise<void> {
     const { noted, owners } = this.#installation;
     const { real } = this.#installation.warehouse;

@@ -42,10 +42,10 @@ export class SimDatabase {
     this.links = createMemoryStore(reviews.traceWrites, this.records.write);
   }
 
-  /** The stores as a process on another machine has them. */
+  /** The stores for a process on another machine. */
   openFor(process: Party): Stores {
     const records = this.#remote<RecordStore>(process, this.#records());
-    // The engine has no token that can be read without asking it.
+    // A remote engine has no change token that can be read without a call.
     const { changeToken: _, ...shared } = withBugs(this.links, process.kernel);
     const links = this.#remote<LinkStore>(process, shared);
     return {
@@ -54,7 +54,7 @@ export class SimDatabase {
     };
   }
 
-  /** The same for processes on the machine that has the data folder: they can also see at once that something changed. */
+  /** The stores for processes on the machine with the data folder, which also have a change token. */
   openLocalFor(process: Party): Stores {
     const stores = this.openFor(process);
     return { ...stores, links: { ...stores.links, changeToken: this.links.changeToken! } };

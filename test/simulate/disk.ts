@@ -1,7 +1,7 @@
 /**
- * The simulated disk of one machine, under the click path's files. What was written is there for every process of the
- * machine at once, and after a crash of a process; a power cut takes back what was not synced, in part or whole, and of
- * an unsynced write any prefix may be left. A full disk refuses writes, and a write may fail in its middle.
+ * The simulated disk of one machine, under the click path's files. Every process of the machine sees writes at once,
+ * and they survive a crash of a process. A power cut loses writes that were not synced, completely or in part: any
+ * prefix of an unsynced write may be left. A full disk rejects writes, and a write may fail in the middle.
  */
 import { type Files, files } from '../../src/base/files.ts';
 import { bugs } from './bugs.ts';
@@ -9,7 +9,7 @@ import type { Kernel } from './kernel.ts';
 
 interface SimFile {
   bytes: Uint8Array;
-  /** What a power cut cannot take; undefined for a file whose creation was never synced. */
+  /** The contents that survive a power cut; undefined for a file whose creation was never synced. */
   durable: Uint8Array | undefined;
 }
 
@@ -28,7 +28,7 @@ export class SimDisk {
   readonly #handles = new Map<number, Handle>();
   #lastHandle = 100;
   #roomBytes = 0;
-  /** The next write stops in its middle, together with the process that makes it. */
+  /** The next write stops in the middle, together with its process. */
   isTorn = false;
   onTorn: () => void = () => {};
 
@@ -47,7 +47,7 @@ export class SimDisk {
     this.#roomBytes = isFull ? this.#kernel.between(0, 100) : 0;
   }
 
-  /** Takes the place of the platform's file system; the returned function gives it back. */
+  /** Replaces the platform's file system; the returned function restores it. */
   install(): () => void {
     const own = { ...files };
     Object.assign(files, this.#calls());
@@ -202,13 +202,13 @@ export class SimDisk {
         if (list(path).length > 0) throw failure('ENOTEMPTY', path);
         this.#folders.delete(path);
       },
-      // Numbers are written to the file's own bytes, wherever these are.
+      // Numbers are written directly to the file's bytes.
       mapFile: (path: string) => find(path).bytes,
     };
     return calls as unknown as Files;
   }
 
-  /** Nothing that a dead process does has an effect. */
+  /** Makes calls of a dead process fail without effect. */
   #requireLife(): void {
     const { current } = this.#kernel;
     if (current.isOver) throw failure('EIO', `${current.name} is dead`);

@@ -17,7 +17,7 @@ import { Kernel, Party } from './kernel.ts';
 import { Network } from './network.ts';
 import { SimRedis } from './redis.ts';
 
-/** An installation without faults whose time runs as fast as it can, for callers outside of it. */
+/** An installation without faults whose time runs as fast as possible, for callers outside of it. */
 function openWorld() {
   const kernel = new Kernel(1);
   const network = new Network(kernel);

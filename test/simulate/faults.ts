@@ -34,9 +34,9 @@ export interface Fault {
   readonly kind: FaultKind;
   readonly atMs: number;
   readonly forMs: number;
-  /** Of a fault of one process: which. */
+  /** The process, for a fault of one process. */
   readonly process: number;
-  /** Between 0 and 1: how bad it is, where that varies. */
+  /** Between 0 and 1, for faults of varying severity. */
   readonly severity: number;
 }
 
@@ -46,7 +46,7 @@ export interface FaultPlan {
   readonly fromMs: number;
   readonly toMs: number;
   readonly countMax: number;
-  /** How many times longer than usual it all takes. */
+  /** By which factor everything takes longer. */
   readonly pace?: number;
 }
 

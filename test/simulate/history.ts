@@ -1,7 +1,6 @@
 /**
- * What clients saw, and what it allows. The history knows of a link only what its callers learned: a change that was
- * acknowledged has happened, one that was rejected has not, and any other may have. Whatever a process answers must fit
- * one of the states that the link may have been in, at most the stated bound ago.
+ * The possible states of links, from what clients saw: an acknowledged change has happened, a rejected one has not, and
+ * any other may have. Every answer must fit one of the states that the link may have had, at most the stated bound ago.
  */
 import type { ProcessLife } from './reach.ts';
 
@@ -9,20 +8,20 @@ export class Violation extends Error {
   override readonly name = 'Violation';
 }
 
-/** Where a link leads: a URL, or nowhere. */
+/** The destination of a link: a URL, or none. */
 export type Destination = string | 'gone';
 
 interface PossibleState {
   readonly destination: Destination;
-  /** From when on it can have been so: when the change was asked for. */
+  /** From when on the link may have this state: when the change was requested. */
   readonly fromMs: number;
-  /** When a later change was acknowledged, and by which process; undefined while it can be so. */
+  /** When a later change was acknowledged, and by which process; undefined while the state is possible. */
   ended: { readonly atMs: number; readonly by: ProcessLife } | undefined;
-  /** Nobody knows whether it happened, and it may still: its request may wait in a process that is paused. */
+  /** The outcome is unknown, and it may still happen: the request may wait in a paused process. */
   isInDoubt?: boolean;
 }
 
-/** An answer: when it was asked for and given. */
+/** An answer with the times of request and answer. */
 export interface Answered {
   readonly destination: Destination;
   readonly askedMs: number;
@@ -36,7 +35,7 @@ export class LinkHistory {
   readonly owner: number;
   readonly acknowledgedMs: number;
   readonly states: PossibleState[];
-  /** From then on it is gone, by the clock of the process that is asked. Such a link is never changed. */
+  /** When it expires, by the clock of the answering process. Such a link is never changed. */
   readonly expiresMs: number;
   /** One change at a time, so that acknowledged changes are in order. */
   isBusy = false;
@@ -59,25 +58,25 @@ export class LinkHistory {
     return !this.isBusy && !this.isDeleted && this.expiresMs === Number.POSITIVE_INFINITY;
   }
 
-  /** A change is asked for: from now on it may have happened. */
+  /** Records the request of a change: from now on it may have happened. */
   ask(destination: Destination, askedMs: number): PossibleState {
     const state = { destination, fromMs: askedMs, ended: undefined };
     this.states.push(state);
     return state;
   }
 
-  /** It has happened, and ended every other state that is not in doubt. */
+  /** Records that the change has happened, which ends every other state that is not in doubt. */
   acknowledge(changed: PossibleState, atMs: number, by: ProcessLife): void {
     for (const state of this.states)
       if (state !== changed && state.isInDoubt !== true) state.ended ??= { atMs, by };
   }
 
-  /** It has not happened. */
+  /** Records that the change has not happened. */
   retract(changed: PossibleState): void {
     this.states.splice(this.states.indexOf(changed), 1);
   }
 
-  /** Whether the link can have been in a state in which the answer is right; `mayBeStale`: although it has ended. */
+  /** Whether a possible state explains the answer; `mayBeStale` decides about states that have ended. */
   allows(answer: Answered, mayBeStale: (ended: NonNullable<PossibleState['ended']>) => boolean): boolean {
     const { destination, askedMs, answeredMs, skewMs } = answer;
     if (destination === 'gone' && answeredMs + skewMs[1] >= this.expiresMs) return true;

@@ -77,7 +77,7 @@ export class SimKafka {
 
   #producer(party: Party): KafkaProducer {
     let sends = 0;
-    /** The latest that was executed: an earlier one that arrives after it is rejected, as brokers do. */
+    /** The latest executed send: brokers reject an earlier one that arrives after it. */
     let executed = 0;
     const append = ({ topic, partition, key, value }: OutgoingMessage) => {
       const partitions = this.#partitions(topic);
@@ -234,7 +234,7 @@ export class SimKafka {
     };
   }
 
-  /** The queue of links. What a dead consumer has taken goes to the others after its session. */
+  /** The queue of links. Messages of a dead consumer go to the others after its session. */
   queueFor(party: Party): LinkQueue {
     const life = party.life;
     const { queue } = this;
@@ -262,7 +262,7 @@ export class SimKafka {
     return {
       take: async (max, waitMs) => {
         const taken = await this.#ask(party, () => consumer.take(max, 0)).catch(error => {
-          // What was taken and never arrived is free again.
+          // Messages that were taken but never arrived become available again.
           const lost = consumer;
           consumer = this.queue.consume();
           void lost.close();

@@ -1,4 +1,4 @@
-/** What the simulator itself promises: dead code stays dead, a cancelled timer never fires, clocks run as they should. */
+/** The guarantees of the simulator itself: dead code stays dead, a cancelled timer never fires, clocks are right. */
 import { describe, expect, test } from 'bun:test';
 import { Kernel, Party } from './kernel.ts';
 import { Network } from './network.ts';
@@ -52,7 +52,7 @@ describe('after a restart', () => {
     expect(seen).toEqual(['to the first']);
   });
 
-  test('what is left of the step in which it died has no effect', async () => {
+  test('the rest of the step in which a process died has no effect', async () => {
     const { network, client, server, runFor, restart } = openWorld();
     const seen: string[] = [];
     client.after(0, () => {

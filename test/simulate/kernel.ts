@@ -1,10 +1,10 @@
 /**
- * Time, order and chance of a simulated installation, all from one seed. Everything that happens is an event of a
+ * Time, order and randomness of a simulated installation, all from one seed. Everything that happens is an event of a
  * party (a process, an engine, a client) at a moment of virtual time; between two events all promises settle. So the
  * same seed gives the same run, and a failure can be repeated and read in the trace.
  *
- * A party that is paused gets its events when it goes on, one that is down never gets those of its former life. That is
- * a crash at an await: code of a dead process stays where it waits, for good.
+ * A paused party gets its events when it resumes; events of a former life never run. That is a crash at an await: code
+ * of a dead process never continues.
  */
 import type { Clock } from '../../src/base/clock.ts';
 import { type Random, seededRandom } from '../../src/base/random.ts';
@@ -38,7 +38,7 @@ export class Party {
   state: 'up' | 'paused' | 'down' = 'up';
   /** Grows with each crash: events of an earlier life never run. */
   life = 0;
-  /** When it was paused; the last pause may not be over. */
+  /** When it was paused; the last pause may still be in progress. */
   readonly pauses: { readonly fromMs: number; toMs: number }[] = [];
   /** How its clocks have run: each piece until the next one begins. */
   readonly #clockPieces: ClockPiece[];
@@ -55,7 +55,7 @@ export class Party {
     return skewAt(this.#clockPieces.at(-1)!, this.kernel.nowMs);
   }
 
-  /** Steps the wall clock, as an operator or NTP does; the monotonic clock does not notice. */
+  /** Steps the wall clock, like an operator or NTP; the monotonic clock does not change. */
   set skewMs(skewMs: number) {
     this.#changeClock({ skewMs });
   }
@@ -122,7 +122,7 @@ export class Party {
     return false;
   }
 
-  /** Whether the code that runs now is that of a life that has ended. */
+  /** Whether the running code belongs to a life that has ended. */
   get isOver(): boolean {
     return this.state === 'down' || this.kernel.lifeOf(this) !== this.life;
   }
@@ -164,9 +164,9 @@ export class Kernel {
   readonly random: Random;
   readonly startMs = Date.UTC(2026, 6, 1);
   nowMs = this.startMs;
-  /** The network, the nemesis: what no process runs. */
+  /** The party of events that no process runs, such as network and faults. */
   readonly outside = new Party(this, 'outside');
-  /** The party whose event runs, and in which of its lives: that may end within the event. */
+  /** The party whose event runs, and its life at the start of the event. */
   current = this.outside;
   #currentLife = 0;
   events = 0;
@@ -208,7 +208,7 @@ export class Kernel {
     if (this.trace.length > this.#traceMax) this.trace.shift();
   }
 
-  /** The life of the party to which what it does now belongs. */
+  /** The life of the party in which its current code runs. */
   lifeOf(party: Party): number {
     return party === this.current ? this.#currentLife : party.life;
   }
@@ -228,7 +228,7 @@ export class Kernel {
     };
   }
 
-  /** The event of a party that was paused. */
+  /** Reschedules the event of a party that was paused. */
   again(event: SimEvent): void {
     event.dueMs = this.nowMs;
     event.order = this.#nextOrder();

@@ -1,6 +1,6 @@
 /**
- * `npm run simulate -- --seeds=10000 [--from=1] [--bug=NAME]`: runs seeds, two processes at a time, and prints what they
- * met. A seed that violates something is shrunk and printed with its trace, and the exit status is 1. `--seeds=1
+ * `npm run simulate -- --seeds=10000 [--from=1] [--bug=NAME]`: runs seeds, in two processes, and prints which faults
+ * occurred. A seed with a violation is shrunk and printed with its trace, and the exit status is 1. `--seeds=1
  * --from=N` repeats one; `--digests` prints a hash of each run, which is equal for equal runs; `--bugs` plants each bug
  * in turn and prints how many seeds it took to find it.
  */
@@ -110,7 +110,7 @@ async function passOn(output: ReadableStream<Uint8Array>): Promise<Totals> {
   return JSON.parse(rest) as Totals;
 }
 
-/** Half of the seeds here, half in a process of its own: there are two cores. */
+/** Half of the seeds here, half in a separate process: there are two cores. */
 async function runInTwo(): Promise<Totals> {
   const args = process.argv.slice(2).filter(arg => !arg.startsWith('--part'));
   const children = [0, 1].map(part =>

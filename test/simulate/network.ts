@@ -1,16 +1,16 @@
-/** The network between parties: calls with latency that can be lost, cut off, answered into the void, or hang. */
+/** The network between parties: calls with latency, which can be lost, be refused, hang, or lose their answer. */
 import type { Kernel, Party } from './kernel.ts';
 
-/** What became of a call that failed: it never arrived, or nobody knows. */
+/** The outcome of a failed call: `none` if it never arrived. */
 export type Lost = 'none' | 'unknown';
 
 export interface CallOptions {
   readonly timeoutMs: number;
-  /** What the caller gets when there is no answer. */
+  /** The error for a call without an answer. */
   readonly failure: (lost: Lost, reason: string) => Error;
 }
 
-/** Of one direction of a pair of parties. */
+/** The fault between a pair of parties. */
 type Cut =
   /** Packets vanish: a call hangs until its deadline. */
   | 'silent'
@@ -23,7 +23,7 @@ export class Network {
   /** The chance that a call, or its answer, is lost. */
   lossRate = 0;
   latencyMs: readonly [number, number] = [0.2, 2];
-  /** Now and then something takes much longer. */
+  /** The chance that a message takes much longer. */
   slowRate = 0.01;
 
   constructor(kernel: Kernel) {
@@ -54,7 +54,7 @@ export class Network {
     return kernel.chance(this.slowRate) ? usualMs * 100 : usualMs;
   }
 
-  /** Runs `work` at the server and brings back its result. */
+  /** Runs `work` at the server and returns its result. */
   call<Result>(
     client: Party,
     server: Party,
@@ -62,7 +62,8 @@ export class Network {
     { timeoutMs, failure }: CallOptions,
   ): Promise<Result> {
     const { kernel } = this;
-    // The answer belongs to the life that asked: a process that died meanwhile never gets it, also not after a restart.
+    // Only the life that made the call gets the answer: a process that died meanwhile never does, not even after a
+    // restart.
     const life = kernel.lifeOf(client);
     return new Promise<Result>((resolve, reject) => {
       if (client.isOver) return;

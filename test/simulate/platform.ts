@@ -2,8 +2,8 @@
 import type { Kernel, Party } from './kernel.ts';
 
 /**
- * Makes the platform's own time and chance those of the simulation, so that code which passes by the ports is simulated
- * too, and no run depends on the machine. The returned function undoes it.
+ * Replaces the platform's own time and randomness by those of the simulation, so that code which bypasses the ports is
+ * simulated too, and no run depends on the machine. The returned function restores them.
  */
 export function holdPlatform(kernel: Kernel): () => void {
   const own = {

@@ -1,4 +1,4 @@
-/** A simulated Terse process: the real composition over simulated engines, with requests handed to it as a socket would. */
+/** A simulated Terse process: the real composition over simulated engines, with requests passed to it directly. */
 import { startTerse } from '../../src/compose.ts';
 import { type Config, loadConfig } from '../../src/config/config.ts';
 import type { Drivers } from '../../src/drivers.ts';
@@ -11,7 +11,7 @@ import type { Terse } from '../../src/process/serve.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { type Kernel, Party } from './kernel.ts';
 
-/** What a process opens, given to each start of it. */
+/** The drivers for each start of a process. */
 export type DriversFor = (process: SimProcess) => Partial<Drivers>;
 
 export interface SimResponse {
@@ -30,7 +30,7 @@ export interface SimRequest {
 }
 
 const startAgainMs = 1_000;
-/** After which an orchestrator would kill it. */
+/** The time after which an orchestrator would kill it. */
 const stopMaxMs = 30_000;
 const encoder = new TextEncoder();
 /** Other agents do not use up the clicks of a link with a limit. */
@@ -48,7 +48,7 @@ export class SimProcess {
   #bootedLife = -1;
   #isStopping = false;
   #bootsWhenStopped = false;
-  /** What the log said at level error, for the trace. */
+  /** The number of logged errors, for the trace. */
   errors = 0;
 
   constructor(kernel: Kernel, name: string, env: Readonly<Record<string, string>>, driversFor: DriversFor) {
@@ -67,7 +67,7 @@ export class SimProcess {
     return this.#handle !== undefined && this.party.state !== 'down';
   }
 
-  /** Starts, again and again if an engine is down, as a supervisor would. */
+  /** Starts, and retries like a supervisor if an engine is down. */
   boot(): void {
     const { party } = this;
     if (this.#isStopping) {
@@ -105,11 +105,11 @@ export class SimProcess {
     this.party.crash();
   }
 
-  /** Stops as SIGTERM would have it, and then ends; `onStopped` gets what failed, or undefined. */
+  /** Stops gracefully, as on SIGTERM, and then ends; `onStopped` gets what failed, or undefined. */
   stop(onStopped: (failure: string | undefined) => void): void {
     const { party } = this;
     const terse = this.#terse;
-    // One that is just starting does not listen to signals yet.
+    // A starting process does not handle signals yet.
     if (terse === undefined) return;
     this.#isStopping = true;
     this.#handle = undefined;
@@ -122,7 +122,7 @@ export class SimProcess {
       onStopped(failure);
       if (bootsAgain) party.kernel.outside.after(0, () => this.boot());
     };
-    // In its own time: a process that is paused does not get on with it.
+    // Timed by the process itself, because a paused process makes no progress.
     const watch = (leftMs: number): void => {
       party.after(1_000, () => {
         if (party.life !== life) return;

@@ -1,4 +1,4 @@
-/** How long a process may act on what another has changed, by what both could reach since. */
+/** How long a process may act on outdated state, by what it and the changing process could reach since. */
 import { expect, test } from 'bun:test';
 import { isolatedMs, Reach } from './reach.ts';
 
@@ -27,7 +27,7 @@ test('an isolated process is stale for its bound and no longer', () => {
   expect(reach.mayBeStale(reader, changer, ackedMs, ackedMs + isolatedMs + 4_000)).toBe(false);
 });
 
-test('once the store is reached again, a change is known a moment later', () => {
+test('once the store is reached again, a change is known after a moment', () => {
   const reach = withoutStore();
   reach.note(reader, 9_000, { store: false, channel: false });
   reach.note(reader, 11_000, { store: true, channel: false });

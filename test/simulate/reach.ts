@@ -1,6 +1,6 @@
 /**
- * What each process could reach when, without any fault, and what follows for how long it may act on something that was
- * changed meanwhile. The bounds are those of ADR 21.
+ * Records what each process could reach when, and computes how long it may therefore act on outdated state. The bounds
+ * are those of ADR 21.
  */
 
 /** By the feed or by messages, with the latency of this network. */
@@ -24,9 +24,9 @@ interface Span {
 }
 
 export class Reach {
-  /** Of each process: when nothing was between it and the database. */
+  /** For each process, when it could reach the database. */
   readonly #store: readonly Span[][];
-  /** Of each process: when it could send and receive every message. */
+  /** For each process, when it could send and receive every message. */
   readonly #channel: readonly Span[][];
 
   constructor(processes: number) {
@@ -52,7 +52,7 @@ export class Reach {
     if (atMs - ackedMs <= usualBoundMs) return true;
     const together = this.#together(reader, changer);
     const proofs = [...ofLife(this.#store, reader), ...together];
-    // It could learn of the change for long enough, in one way or the other.
+    // The process could learn of the change for long enough, from either source.
     if (proofs.some(({ fromMs, toMs }) => Math.min(toMs, atMs) - Math.max(fromMs, ackedMs) > usualBoundMs))
       return false;
     const areAcquainted = together.some(

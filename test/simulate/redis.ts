@@ -1,7 +1,7 @@
 /**
- * The simulated Redis: one server with its own clock, that forgets everything when it is restarted, loses its latest
- * writes in a failover, and evicts. Its scripts are functions here; the conformance suites of cache and pending links
- * show that they do what the Lua ones do.
+ * The simulated Redis: one server with its own clock, which loses everything in a restart, loses its latest writes in a
+ * failover, and evicts. Its scripts are functions here; the conformance suites of cache and pending links check that
+ * they do the same as the Lua scripts.
  */
 import {
   deadlineMsDefault,
@@ -37,7 +37,7 @@ export class SimRedis {
   readonly #kernel: Kernel;
   readonly #network: Network;
   #values = new Map<string, Value>();
-  /** What each write replaced, for a failover that loses the latest. */
+  /** The value that each write replaced, for a failover that loses the latest. */
   #journal: { readonly atMs: number; readonly key: string; readonly before: Value | undefined }[] = [];
   readonly #subscriptions = new Set<Subscription>();
   /** The chance that a message to one subscriber is lost, comes twice, or comes late. */
@@ -68,7 +68,7 @@ export class SimRedis {
     this.party.recover();
   }
 
-  /** Another server takes over that has not seen the latest writes. */
+  /** A replica without the latest writes takes over. */
   failOver(lostMs: number): void {
     const fromMs = this.#kernel.nowMs - lostMs;
     for (
@@ -83,7 +83,7 @@ export class SimRedis {
     this.party.recover();
   }
 
-  /** Of what is cached: Redis must be large enough for pending links (docs/operations/queued-writes.md). */
+  /** Evicts cached links only: Redis must be large enough for pending links (docs/operations/queued-writes.md). */
   evictSome(share: number): void {
     for (const key of [...this.#values.keys()])
       if (key.startsWith('terse/') && this.#kernel.chance(share)) this.#values.delete(key);
@@ -137,7 +137,7 @@ export class SimRedis {
         throw error;
       }
     };
-    // A subscription has a connection of its own, which is opened again when it breaks.
+    // A subscription has a separate connection, which is reopened when it breaks.
     const keepSubscribed = (): void => {
       client.after(probeMs, () => {
         if (isClosed) return;

@@ -1,4 +1,4 @@
-/** One seed: which installation, which faults, and whether what clients saw was right. */
+/** Runs one seed: chooses the installation and the faults, and checks what clients saw. */
 import { faultsThatShow } from './bugs.ts';
 import { CountingRun, countingFaultWindow } from './counting.ts';
 import { countingFaultKinds } from './counting-installation.ts';
@@ -25,7 +25,7 @@ export interface SeedResult {
 }
 
 const faultsMax = 10;
-/** A few runs last an hour: some things happen only after many minutes without an answer. */
+/** A few runs last an hour, because some code runs only after many minutes without an answer. */
 const longRunEvery = 61;
 const longPace = 90;
 const paceOf = (seed: number): number => (seed % longRunEvery === 0 ? longPace : 1);
@@ -43,7 +43,7 @@ export function faultsOf(seed: number): Fault[] {
   });
 }
 
-/** Given other faults than its own, a seed is run with these: for shrinking. */
+/** Other `faults` than those of the seed are for shrinking. */
 export async function runSeed(seed: number, faults: readonly Fault[] = faultsOf(seed)): Promise<SeedResult> {
   const installation = installationOf(seed);
   const kernel = new Kernel(seed);
@@ -52,7 +52,7 @@ export async function runSeed(seed: number, faults: readonly Fault[] = faultsOf(
   let violation: string | undefined;
   const unhandled = (error: unknown): void => {
     kernel.note(`unhandled: ${String(error)}`);
-    // A process that dies in the middle of a step handles nothing any more.
+    // A process that dies in the middle of a step no longer handles rejections.
     if (!kernel.current.isOver)
       violation ??= `a rejection was not handled: ${String((error as Error).stack ?? error)}`;
   };
@@ -85,7 +85,7 @@ function newRun(installation: Installation, kernel: Kernel, pace: number): Share
   return new CountingRun(kernel, installation);
 }
 
-/** Leaves out one fault after the other for as long as something is still violated. */
+/** Removes one fault after the other, as long as there is still a violation. */
 export async function shrink(failed: SeedResult): Promise<SeedResult> {
   let smallest = failed;
   for (let left = failed.faults.length - 1; left >= 0; left -= 1) {

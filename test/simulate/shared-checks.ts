@@ -1,4 +1,4 @@
-/** What clients of a shared installation have seen so far, and whether each further answer, and the end, fits it. */
+/** Checks every answer of a shared installation, and its final state, against what clients have seen so far. */
 import type { Link } from '../../src/links/link.ts';
 import { type Destination, LinkHistory, Violation } from './history.ts';
 import type { Party } from './kernel.ts';
@@ -6,7 +6,7 @@ import type { SimProcess, SimResponse } from './process.ts';
 import type { ProcessLife } from './reach.ts';
 import { adminKey, type SharedInstallation } from './shared-installation.ts';
 
-/** Within which workers write the records of queued links again, once Redis and the queue can be reached. */
+/** The time in which workers rewrite the records of queued links, once Redis and the queue can be reached. */
 const restoreMs = 30_000;
 /** ADR 21: while the store fails, for how long a copy of a key may be used. */
 const keyCopyMs = 3_600;
@@ -18,7 +18,7 @@ export interface Asked {
   readonly askedMs: number;
 }
 
-/** A key that was made; while its revocation is under way, and after one without an answer, it may be valid or not. */
+/** A created key; during its revocation, and after one without an answer, it may be valid or not. */
 export interface KnownKey {
   readonly secret: string;
   readonly id: string;
@@ -46,7 +46,7 @@ export class SharedChecks {
     return this.#links.get(code);
   }
 
-  /** A link was made; `expiresMs`: it ends by itself. */
+  /** Records a created link; `expiresMs` is when it expires. */
   made(code: string, owner: number, longUrl: string, askedMs: number, expiresMs?: number): void {
     if (this.#links.has(code)) throw new Violation(`the code ${code} was given out twice`);
     const acknowledgedMs = this.#installation.kernel.nowMs;
@@ -62,7 +62,9 @@ export class SharedChecks {
     if (!isDoubtful(response)) this.#notDone.add(longUrl);
   }
 
-  /** A queued link whose record Redis has lost, until a worker has written it again (docs/operations/queued-writes.md). */
+  /**
+   * True for a queued link whose record Redis has lost, until a worker rewrites it (docs/operations/queued-writes.md).
+   */
   mayBeUnknown({ acknowledgedMs }: Pick<LinkHistory, 'acknowledgedMs'>): boolean {
     const { isQueued, redisLostMs, kernel } = this.#installation;
     return isQueued && acknowledgedMs < redisLostMs && kernel.nowMs < redisLostMs + restoreMs;
@@ -89,19 +91,19 @@ export class SharedChecks {
     );
   }
 
-  /** The answer to a request with the key, which was known like this when the request was sent. */
+  /** Checks the answer to a request with the key; `revokedMs` is that of the key when the request was sent. */
   judgeKey(key: KnownKey, revokedMs: number | undefined, { response, by, askedMs }: Asked): void {
     const { reach, kernel } = this.#installation;
     if (response?.status === 401 && key.revokedMs === undefined && key.isDoubtful !== true)
       throw new Violation(`the key ${key.id} is valid and was rejected`);
     if (response?.status !== 200 || revokedMs === undefined) return;
-    // At once, while the store answers.
+    // Immediately while the store answers.
     const boundMs = reach.reachesStore(by, askedMs, kernel.nowMs) ? 0 : keyCopyMs;
     if (askedMs > revokedMs + boundMs)
       throw new Violation(`the key ${key.id} was accepted ${askedMs - revokedMs} ms after it was revoked`);
   }
 
-  /** After healing: every process works, every link leads where it should, and what was not done is not there. */
+  /** After healing: every process works, every link leads where it should, and no rejected create made a link. */
   async checkAll(client: Party): Promise<void> {
     const { database, processes } = this.#installation;
     if (this.#links.size === 0) throw new Violation('no link was made in the whole run');
@@ -126,7 +128,7 @@ export class SharedChecks {
       throw new Violation(`${process.party.name} answers ${response?.status} to a create after healing`);
   }
 
-  /** Whatever was in doubt, all processes now agree with the database. */
+  /** All processes must now agree with the database, whatever was in doubt. */
   async #checkLink(client: Party, link: LinkHistory, record: Link, index: number): Promise<void> {
     const { kernel, processes } = this.#installation;
     const process = processes[index]!;

@@ -1,5 +1,5 @@
 /**
- * What clients of a shared installation do: links, aliases, kills, deletions, expiry, click limits, keys. They know only
+ * The clients of a shared installation: links, aliases, kills, deletions, expiry, click limits, keys. They know only
  * the answers that they got.
  */
 import { type LinkHistory, Violation } from './history.ts';
@@ -98,7 +98,7 @@ export class SharedClients {
         const code = codeIn(response);
         this.#checks.made(code, owner, longUrl, askedMs);
         if (idempotencyKey === undefined) return;
-        // However often it was repeated.
+        // The URL must have one link, however often the request is repeated.
         this.#checks.madeOnce(longUrl);
         const { response: repeated } = await this.#send(client, 'POST', '/api/v1/links', { longUrl }, keyed);
         if (repeated?.status === 201 && codeIn(repeated) !== code)
@@ -165,7 +165,7 @@ export class SharedClients {
         this.#checks.made(customAlias, owner, longUrl, askedMs);
         return;
       }
-      // A repeat may find what an earlier attempt made; only a first attempt says that nothing was done.
+      // A repeat may find the link of an earlier attempt; only a first attempt proves that nothing was done.
       if (attempt === 1) this.#checks.noteRefusal(response, longUrl);
       if (!isDoubtful(response) || kernel.chance(0.3)) return;
     }
@@ -273,7 +273,7 @@ export class SharedClients {
     if (asked.response !== undefined) this.#checks.judge(link, asked.response, asked);
   }
 
-  /** An alias that may not be there yet, so that its absence is cached when it is claimed. */
+  /** Follows an alias that may not exist yet, so that its absence is cached when it is claimed. */
   async #followAlias(client: Party): Promise<void> {
     const alias = `${this.#kernel.pick(aliases)}-${this.#kernel.between(0, 30)}`;
     const known = this.#checks.find(alias);

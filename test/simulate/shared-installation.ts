@@ -1,6 +1,6 @@
 /**
- * Several machines on a database and a Redis, and what can go wrong with them. It knows what stands between a process
- * and its engines at any time; whether an answer is right is judged elsewhere (shared-checks.ts).
+ * Several machines on a database and a Redis, with their faults. It records what each process can reach at any time;
+ * shared-checks.ts checks the answers.
  */
 import { createRedisPendings } from '../../src/links/pendings/redis/pendings.ts';
 import { SimDatabase } from './database.ts';
@@ -50,7 +50,7 @@ export class SharedInstallation {
   readonly kafka: SimKafka;
   readonly processes: readonly SimProcess[];
   readonly reach = new Reach(processCount);
-  /** When Redis last came back with less than it had. */
+  /** When Redis last came back with data lost. */
   redisLostMs = Number.NEGATIVE_INFINITY;
   /** Why a graceful stop failed. */
   failedStop: string | undefined;
@@ -241,7 +241,7 @@ export class SharedInstallation {
     });
   }
 
-  /** Called when a fault begins or ends, and now and then for processes that start. */
+  /** Called when a fault begins or ends, and periodically for processes that start. */
   noteReach(): void {
     const { network, database, redis } = this;
     const isSlow = network.lossRate > 0 || network.latencyMs[1] > 50;

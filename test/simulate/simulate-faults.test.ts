@@ -1,4 +1,4 @@
-/** A few seeds of the simulator in every CI run, and the proof that it finds what it is meant to find. */
+/** A few seeds of the simulator in every CI run, and a check that it finds planted bugs. */
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { report } from '../kit/report.ts';
@@ -6,7 +6,7 @@ import { heavyTestMaxMs, scaled } from '../kit/scale.ts';
 import { testSeed } from '../kit/seed.ts';
 import { type BugToFind, plantedBugs } from './bugs.ts';
 
-/** In a process of its own, because the simulation replaces the platform's clocks. */
+/** In a separate process, because the simulation replaces the platform's clocks. */
 async function simulate(...args: readonly string[]): Promise<{ exitCode: number; output: string }> {
   const child = Bun.spawn([process.execPath, join(import.meta.dir, 'main.ts'), ...args], {
     stdout: 'pipe',

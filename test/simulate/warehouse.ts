@@ -1,6 +1,6 @@
 /**
- * The counts of one machine: the real SQLite warehouse on a database in memory, that outlives the processes which use
- * it. One of them uses it at a time, as with a lock on the file; a power cut takes back the latest commits.
+ * The counts of one machine: the real SQLite warehouse on a database in memory that outlives processes. One process
+ * uses it at a time, as with a file lock; a power cut loses the latest commits.
  */
 import { Database } from 'bun:sqlite';
 import type { WarehouseAccess } from '../../src/clicks/pipeline.ts';
@@ -39,7 +39,7 @@ export class SimWarehouse {
   isBroken = false;
   #applied = 0;
 
-  /** For the checks at the end: reads past the lock. */
+  /** For the checks at the end, without the lock. */
   get real(): Warehouse {
     return this.#real;
   }
@@ -48,7 +48,7 @@ export class SimWarehouse {
     if (!this.#database.inTransaction) this.#checkpoint = this.#database.serialize();
   }
 
-  /** The latest commits are lost, as they may be with synchronous=NORMAL. */
+  /** Loses the latest commits, as a power cut may with synchronous=NORMAL. */
   powerCut(): void {
     this.#holder = undefined;
     this.#database = Database.deserialize(this.#checkpoint, { strict: true });
@@ -97,7 +97,7 @@ export class SimWarehouse {
   async #lock(party: Party, life: number): Promise<void> {
     while (this.#holder !== undefined && this.#holder.party.life === this.#holder.life)
       await new Promise<void>(resolve => this.#waiting.push(() => void party.after(1, resolve, life)));
-    // A transaction of a process that has died is undone, as its file lock would be, and what it had in memory is gone.
+    // Roll back the transaction of a dead process, and drop the warehouse's state in memory.
     if (this.#database.inTransaction) {
       this.#database.run('ROLLBACK');
       this.#real = createSqliteWarehouse(this.#database);
@@ -110,7 +110,7 @@ export class SimWarehouse {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
-  /** Those that wait for a dead process go on. */
+  /** Wakes those that wait for a dead process. */
   wake(): void {
     for (const next of this.#waiting.splice(0)) next();
   }

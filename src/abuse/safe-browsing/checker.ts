@@ -166,9 +166,9 @@ export class HashCache {
     const until = now + Math.min(cacheMs, durationMaxMs);
     for (const prefix of prefixes.map(firstFour)) {
       const behind = found.filter(({ hash }) => firstFour(hash) === prefix);
-      // Set again, so that it is the youngest.
+      // Deleted first, so that it becomes the youngest.
       this.#entries.delete(prefix);
-      // Of several threats of one hash the first is reported.
+      // A hash with several threats is reported with the first one.
       const threats = new Map(behind.reverse().map(({ hash, threat }) => [keyOf(hash), threat]));
       this.#entries.set(prefix, { until, threats });
     }

@@ -37,13 +37,13 @@ export interface ListUpdate {
   readonly version: Uint8Array;
   /** SHA-256 of the resulting list; undefined where the server says that nothing changed. */
   readonly checksum: Uint8Array | undefined;
-  /** How long not to ask again; zero where there is more to fetch at once. */
+  /** How long to wait before the next request; zero when there is more to fetch at once. */
   readonly waitMs: number;
 }
 
 export interface HashAnswer {
   readonly found: readonly FoundHash[];
-  /** How long the answer is valid, also that nothing else is behind the prefixes. */
+  /** How long the answer is valid, including that no other hashes have the prefixes. */
   readonly cacheMs: number;
 }
 
@@ -77,7 +77,7 @@ export class SafeBrowsingClient {
     this.#options = options;
   }
 
-  /** Lists of one server are not continued with another's. */
+  /** Lists are kept per server: updates of one do not apply to the lists of another. */
   get server(): string {
     return this.#options.server;
   }
@@ -252,7 +252,7 @@ export function readFoundHashes(message: Uint8Array): HashAnswer {
   return { found, cacheMs };
 }
 
-/** FullHash: one entry for each threat that is to be acted upon. */
+/** FullHash: one entry for each threat that is acted upon. */
 function readFullHash(message: Uint8Array): FoundHash[] {
   let hash: Uint8Array = new Uint8Array();
   const found: Threat[] = [];
@@ -265,8 +265,8 @@ function readFullHash(message: Uint8Array): FoundHash[] {
 }
 
 /**
- * FullHashDetail. One with an attribute is ignored: a canary is not to be acted upon, a frame-only threat is about
- * frames inside pages, and an attribute that this version does not know must not be acted upon either.
+ * FullHashDetail. A threat with an attribute is ignored: a canary must not be acted upon, a frame-only threat is about
+ * frames inside pages, and a threat with an attribute that this version does not know must not be acted upon either.
  */
 function readThreat(message: Uint8Array): Threat[] {
   let number = 0;

@@ -49,8 +49,8 @@ export function canonicalText({ scheme, host, path, query }: CanonicalUrl): stri
 }
 
 /**
- * Until no escape is left, including those that undoing one creates: `%2541` is `A`. Escapes never overlap, so the
- * order does not matter; each character is checked when it is appended, which takes one pass.
+ * Unescapes until no escape is left, including those that unescaping creates: `%2541` is `A`. Escapes never overlap, so
+ * the order does not matter; each character is checked when it is appended, which takes one pass.
  */
 function unescapeAll(text: string): string {
   if (!text.includes('%')) return text;
@@ -76,8 +76,7 @@ function escapeBytes(text: string): string {
 }
 
 /**
- * Without user, password, leading dots and port. All of it is removed here at once: a colon or a dot that stayed would
- * be removed when the result is canonicalised again.
+ * Removes user, password, leading dots and port, all at once: canonicalising the result again must not change it.
  */
 function hostOf(authority: string): string {
   const place = authority.slice(authority.lastIndexOf('@') + 1).replace(/^\.+/, '');

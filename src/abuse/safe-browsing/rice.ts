@@ -11,7 +11,7 @@ import { malformed } from './fault.ts';
 
 export interface RiceDeltas {
   readonly firstValue: number;
-  /** Low bits of each difference; of no meaning when there are no differences. */
+  /** The number of low bits of each difference; meaningless without differences. */
   readonly riceParameter: number;
   /** Differences in the data: one fewer than there are numbers. */
   readonly entriesCount: number;
@@ -24,7 +24,7 @@ const numberMax = 0xffff_ffff;
 /** About a millisecond of work. */
 const sliceEntries = 16_384;
 
-/** Without data there are no numbers. */
+/** Empty without data. */
 export async function decodeRice(deltas: RiceDeltas | undefined, numbersMax: number): Promise<Uint32Array> {
   if (deltas === undefined) return new Uint32Array();
   const { firstValue, riceParameter, entriesCount, encodedData } = deltas;

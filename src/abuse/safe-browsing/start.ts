@@ -89,7 +89,7 @@ export async function startSafeBrowsing(options: SafeBrowsingOptions): Promise<S
   };
 }
 
-/** What a moderator and the owner read. */
+/** The listing as a moderator and the owner read it. */
 export function safeBrowsingListing(threat: string, url: string) {
   return {
     url,

@@ -29,7 +29,7 @@ import type { SharedFolder } from './shared-folder.ts';
 
 /** Held by one process of the data folder at a time, and released when its process ends. */
 export interface UpdateLock {
-  /** Runs the work, or does not when another process holds the lock; says which. */
+  /** Runs the work unless another process holds the lock; false if it did not run. */
   tryRun(work: () => Promise<void>): Promise<boolean>;
 }
 
@@ -47,7 +47,7 @@ export interface UpdaterOptions {
 /** How often the files are polled: the other processes have a fetched list this much later. */
 const lookPeriodMs = 5_000;
 const firstDelayMaxMs = 60_000;
-/** Where the server names no wait. */
+/** Used when the server names no wait. */
 const ordinaryWaitMs = 5 * 60_000;
 /** Spreads the requests of all installations that got the same time from the server. */
 const jitterShare = 0.05;
@@ -98,7 +98,7 @@ export class Updater {
     await this.#load();
     if (this.#dueLists().length === 0) return;
     await this.#options.lock.tryRun(async () => {
-      // The previous holder of the lock may have done it all.
+      // The previous holder of the lock may have fetched everything.
       await this.#load();
       if (this.#dueLists().length > 0) await this.#update();
     });
@@ -141,7 +141,7 @@ export class Updater {
     }
   }
 
-  /** Also when our own folder fails: retrying that constantly is as useless as with a server. */
+  /** Backs off, also when our own folder fails: retrying that constantly is as useless as with a server. */
   #giveUp(error: unknown): void {
     const { clock, random, onFault } = this.#options;
     this.faults += 1;

@@ -71,7 +71,7 @@ describe('archiving', () => {
     });
   });
 
-  test('large logs go in parts and come back whole, half a frame at the end included', async () => {
+  test('large logs are archived in parts and restored whole, including half a frame at the end', async () => {
     appendFileSync(join(folder, day, 'two.log'), 'half a frame');
     const bytes = readFileSync(join(folder, day, 'two.log'));
     await archiveDay(archive, folder, day, 100);
@@ -105,7 +105,7 @@ describe('archiving', () => {
     expect(problems).toEqual(Array(wholePuts).fill(`clicks of ${day} cannot be archived: gone`));
   });
 
-  test('what the archive did not keep as it was given is noticed before the day is marked', async () => {
+  test('damage in the archive is noticed before the day is marked', async () => {
     let wrong = 'clicks/';
     const careless = days.archiver({
       ...archive,

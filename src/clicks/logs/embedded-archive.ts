@@ -1,9 +1,9 @@
 /**
- * Puts a day of the log into an archive and checks that it is there. Logs go as they are, frames and all, since frames
- * are compressed already and a log that comes back must be the same to the byte. A day can be put any number of times,
- * also when an earlier attempt was interrupted: parts are named by their contents and the manifest comes last.
- * Invariant: no manifest is replaced by one that has less of any log. A log here may have less than the archive when it came
- * back from a backup; since a log only grows, the longer one of two has all of the other.
+ * Puts a day of the log into an archive and checks that it is there. Logs are archived byte for byte: frames are
+ * compressed already, and a restored log must be identical. A day can be put any number of times, also after an
+ * interrupted attempt: parts are named by their contents and the manifest is written last.
+ * Invariant: no manifest is replaced by one that has less of any log. A log that was restored from a backup may have
+ * less than the archive; since logs only grow, the longer one of two contains the other.
  */
 
 import { createHash } from 'node:crypto';
@@ -21,11 +21,11 @@ import {
 import { clickCount } from '../click.ts';
 import { listDays, listLogs, producerOf, readFrames } from './embedded.ts';
 
-/** What is in memory at once, and what is sent again when sending fails. */
+/** How much is in memory at once, and is sent again if sending fails. */
 const partBytesMax = 8 * 1024 * 1024;
 const readBytesMax = 4 * 1024 * 1024;
 
-/** `found` when the archive has all that the log has, and more; then nothing was put. */
+/** `found`: the archive has more than the log, so nothing was put. */
 export type Archived = 'put' | 'found';
 
 export async function archiveDay(
@@ -52,7 +52,7 @@ export function isWholeHere(folder: string, day: string, { name, bytes }: Manife
   return here !== undefined && here.size >= bytes;
 }
 
-/** Two installations under one prefix would each overwrite what the other put there. */
+/** Detects two installations under one prefix, which would overwrite each other's archive. */
 function requireKnown(known: readonly ManifestFile[], folder: string, partition: string): void {
   const name = basename(partition);
   const bytes = known.find(file => file.name === name)?.bytes ?? -1;
@@ -64,7 +64,7 @@ function requireKnown(known: readonly ManifestFile[], folder: string, partition:
   );
 }
 
-/** An unreadable manifest counts as none: writing the day again repairs it. */
+/** An unreadable manifest counts as missing: writing the day again repairs it. */
 async function readableManifest(archive: Archive, day: string): Promise<Manifest | undefined> {
   try {
     return await readManifest(archive, day);
@@ -108,7 +108,7 @@ async function putLog(
   };
 }
 
-/** What can be counted of a log. Half a frame at its end is archived with the rest and counts for nothing. */
+/** The clicks of a log. Half a frame at its end is archived with the rest, but has no clicks. */
 function accountOf(
   folder: string,
   partition: string,
@@ -127,7 +127,7 @@ function accountOf(
   }
 }
 
-/** Reads every byte of an archived day back, and gives what its manifest says. */
+/** Reads every byte of an archived day back; returns its manifest. */
 export async function verifyDay(archive: Archive, day: string): Promise<Manifest> {
   const manifest = await readManifest(archive, day);
   if (manifest === undefined) throw new ArchiveDamaged(`the archive has no manifest of ${day}`);
@@ -135,7 +135,7 @@ export async function verifyDay(archive: Archive, day: string): Promise<Manifest
   return manifest;
 }
 
-/** The bytes of an archived log, part by part; throws instead of giving a part that is not as it was. */
+/** The bytes of an archived log, part by part; throws if a part is missing or damaged. */
 export async function* readParts(
   archive: Archive,
   day: string,
@@ -152,8 +152,8 @@ export async function* readParts(
 }
 
 /**
- * What became of each day of the log in the archive, kept beside the log: a day may be removed here only when it is
- * known to lie there. A mark names the contents it refers to, so a day that changes afterwards counts as not archived.
+ * Whether each day of the log is archived, kept beside the log: a day may be removed here only when it is known to be
+ * in the archive. A mark names the contents that it refers to, so a day that changes afterwards counts as not archived.
  *
  *   clicks/archived/2026-11-15.json
  *
@@ -164,13 +164,13 @@ export interface ArchiveMark {
   readonly state: 'verified' | 'lost';
   /** See `contentsOf`. */
   readonly contents: string;
-  /** When the day was put back from the archive, if it ever was. */
+  /** When the day was restored from the archive, if it was. */
   readonly restoredAt?: number;
 }
 
 /** How long a day may wait for its archive beyond its retention; then it is removed, and marked as lost. */
 export const overdueDaysMax = 30;
-/** How long a restored day stays, although its retention was over before. */
+/** How long a restored day is kept, although its retention is over. */
 export const restoredDays = 7;
 
 const dayMs = 24 * 60 * 60_000;
@@ -196,7 +196,7 @@ export function readMark(folder: string, day: string): ArchiveMark | undefined {
   try {
     return JSON.parse(files.readFileSync(path, 'utf8')) as ArchiveMark;
   } catch {
-    // Cut off by a crash: the day is archived again, which does no harm.
+    // A crash cut the mark off: the day is archived again, which does no harm.
     return undefined;
   }
 }
@@ -217,13 +217,13 @@ export function markedDays(folder: string): string[] {
     .sort();
 }
 
-/** Whether all that the log has of a day is known to lie in the archive. */
+/** Whether the whole day, as it is in the log now, is known to be in the archive. */
 export function isArchived(folder: string, day: string): boolean {
   const mark = readMark(folder, day);
   return mark?.state === 'verified' && mark.contents === contentsOf(folder, day);
 }
 
-/** Whether a day beyond its retention must stay nevertheless. */
+/** Whether a day must be kept although its retention is over. */
 export function isHeld(
   folder: string,
   day: string,
@@ -268,7 +268,7 @@ export function createArchivableLog(options: EmbeddedArchiveOptions): Archivable
         contents,
         ...(restoredAt !== undefined && { restoredAt }),
       });
-      // Reported once, because the day is marked: an operator who restored a backup may not know that there is more.
+      // Reported once, because the day is marked. An operator who restored a backup may not know that there is more.
       if (archived === 'found')
         onProblem(
           `the archive has more clicks of ${day} than the log`,

@@ -28,7 +28,7 @@ async function open(stored = new CheckpointFile(join(folder, 'stored'))) {
   return openImport({ writer, producer, stored, newestInLog: await newestIn(writer, producer) });
 }
 
-async function bring(firstSequence: number, clicks: number): Promise<void> {
+async function importClicks(firstSequence: number, clicks: number): Promise<void> {
   const sink = await open();
   await sink.append(
     sampleBatch(
@@ -39,8 +39,8 @@ async function bring(firstSequence: number, clicks: number): Promise<void> {
   await sink.close();
 }
 
-test('clicks are in the log under the name of the edge’s log, and no process counts as their producer', async () => {
-  await bring(1, 3);
+test('clicks are in the log under the name of the edge’s log, which is no living producer', async () => {
+  await importClicks(1, 3);
   const stream = createEmbeddedLog({ folder, producer: 'other', clock });
   const [log] = await stream.partitions();
   expect(log).toMatchObject({ producer });
@@ -51,28 +51,28 @@ test('clicks are in the log under the name of the edge’s log, and no process c
 
 test('the next import knows what is stored, on later days too', async () => {
   expect((await open()).stored).toBe(0);
-  await bring(1, 3);
+  await importClicks(1, 3);
   expect((await open()).stored).toBe(3);
   clock.advance(dayMs);
-  await bring(4, 2);
+  await importClicks(4, 2);
   expect((await open()).stored).toBe(5);
 });
 
-test('what lies in the log is not stored again when a crash came before it was noted', async () => {
-  await bring(1, 3);
+test('clicks in the log are not stored again if a crash came before they were recorded as stored', async () => {
+  await importClicks(1, 3);
   expect((await open(new CheckpointFile(join(folder, 'another')))).stored).toBe(3);
 });
 
 test('what was stored stays known when its days are over', async () => {
-  await bring(1, 3);
+  await importClicks(1, 3);
   for (const log of listLogs(folder)) rmSync(join(folder, log));
   expect((await open()).stored).toBe(3);
 });
 
-test('half a frame of an import that was killed hides nothing of the next', async () => {
-  await bring(1, 3);
+test('half a frame of an import that was killed hides no clicks of the next', async () => {
+  await importClicks(1, 3);
   appendFileSync(join(folder, listLogs(folder)[0]!), Buffer.from([1, 2, 3]));
-  await bring(4, 2);
+  await importClicks(4, 2);
   const found = listLogs(folder).flatMap(log => readFrames(folder, log, 0, 1_000_000));
   expect(found.map(({ batch }) => [batch.firstSequence, clickCount(batch)])).toEqual([
     [1, 3],

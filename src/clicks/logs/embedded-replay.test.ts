@@ -51,7 +51,7 @@ test('the last hour of a day is read from its log and from that of the next day'
   expect(await replayed(spans)).toEqual([2, 3, 4]);
 });
 
-test('what is in the log and not counted yet is left to the consumers', async () => {
+test('clicks in the log that are not counted yet are left to the consumers', async () => {
   const spans = await append([{ at: midnight - 3 }, { at: midnight - 2 }, { at: midnight - 1 }]);
   expect(await replayed(spans.slice(0, 2))).toEqual([1, 2]);
 });

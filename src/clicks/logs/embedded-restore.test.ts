@@ -60,7 +60,7 @@ describe('restoring', () => {
     expect(isArchived(folder, day)).toBe(true);
   });
 
-  test('brings a day in one step, without what an interrupted one left', async () => {
+  test('restores a day in one step, without files of an interrupted restore', async () => {
     const arrivals = join(folder, `${day}.unfinished`);
     mkdirSync(arrivals);
     writeFileSync(join(arrivals, 'left.log'), 'left');
@@ -116,7 +116,7 @@ describe('a log that came back from a backup', () => {
   });
   afterEach(() => rmSync(backup, { recursive: true, force: true }));
 
-  /** Archives what was written since the backup, loses it here, and gives what was counted of it. */
+  /** Archives what was written since the backup and loses it here; returns the counts with it. */
   async function archiveAndLose(): Promise<unknown> {
     clock.advance(dayMs);
     await days.archiver().round();

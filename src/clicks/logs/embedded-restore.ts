@@ -1,7 +1,7 @@
 /**
- * Puts archived days back into the log, so that they are exported and counted again like any other. A day appears in
- * one step, when all of it is there and unchanged. Where the log has a part of it, as after restoring a backup, this
- * holds for each log that is missing or ends too early; the others are left alone, so restoring can be repeated.
+ * Restores archived days to the log, so that they are exported and counted like any other. A day appears in one step,
+ * when all of it is fetched and verified. If the log has a part of the day, for example from a backup, each file that
+ * is missing or too short is replaced in one step; the others are left alone, so restoring can be repeated.
  *
  * A recount begins at the oldest day of the log and replaces all counts after it, so a gap in the log would become a
  * gap in the counts. Therefore a day comes back together with all that follow it.
@@ -61,7 +61,7 @@ async function restoreDay({ archive, logFolder, clock }: RestoreOptions, day: st
   const missing = manifest.files.filter(file => !isWholeHere(logFolder, day, file));
   if (missing.length > 0) {
     const arrivals = join(logFolder, `${day}.unfinished`);
-    // What an interrupted restore left would otherwise come into the day with the rest.
+    // Otherwise files of an interrupted restore would get into the day.
     rmSync(arrivals, { recursive: true, force: true });
     mkdirSync(arrivals, { recursive: true, mode: 0o700 });
     try {
@@ -85,7 +85,7 @@ async function restoreDay({ archive, logFolder, clock }: RestoreOptions, day: st
   };
 }
 
-/** A folder cannot be exchanged for another in one step, so only a day that is not there at all comes as a whole. */
+/** A folder cannot be replaced by another in one step, so only a day that is missing completely is moved as a whole. */
 function moveInto(dayFolder: string, arrivals: string, files: readonly ManifestFile[]): void {
   if (!existsSync(dayFolder)) renameSync(arrivals, dayFolder);
   else for (const { name } of files) renameSync(join(arrivals, name), join(dayFolder, name));

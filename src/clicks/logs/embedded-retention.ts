@@ -15,7 +15,7 @@ export interface RetentionOptions {
   /** Producers that still run; they are never forgotten. */
   readonly living: () => Promise<ReadonlySet<string>>;
   readonly positions: () => Promise<ReadonlyMap<string, number>>;
-  /** Forgets how far logs were counted that are no longer there. */
+  /** Forgets the counted positions of removed logs. */
   readonly retire: (partitions: readonly string[]) => Promise<void>;
 }
 
@@ -27,8 +27,8 @@ export async function applyRetention(options: RetentionOptions): Promise<void> {
 }
 
 /**
- * A day of the log goes only when all of it has been counted; half a frame at the end of a log, left by a process
- * that was killed, is never counted and keeps nothing.
+ * A day of the log is removed only when all of it has been counted. Half a frame at the end of a log, left by a killed
+ * process, is never counted and does not prevent it.
  */
 async function removeOldDays(options: RetentionOptions, firstKept: string): Promise<void> {
   const { logFolder, rawDays, clock, archives = false } = options;
@@ -39,7 +39,7 @@ async function removeOldDays(options: RetentionOptions, firstKept: string): Prom
     const partitions = listLogs(logFolder).filter(partition => partition.startsWith(`${day}/`));
     const isCounted = (partition: string): boolean =>
       readFrames(logFolder, partition, positions.get(partition) ?? 0, 1).length === 0;
-    // Strictly oldest first: a recount takes every day after the oldest one for kept, so there must be no gap.
+    // Strictly oldest first: a recount assumes that every day after the oldest one is kept, so there must be no gap.
     if (!partitions.every(isCounted)) break;
     if (isHeld(logFolder, day, { now: clock.now(), rawDays, archives })) break;
     if (archives) noteRemoval(logFolder, day);
@@ -49,7 +49,7 @@ async function removeOldDays(options: RetentionOptions, firstKept: string): Prom
   await removeHeads(options);
 }
 
-/** A producer that ended long ago and has no log left has nothing more to account for. */
+/** Removes the heads of producers that have ended and have no log left: nothing of theirs can be missing. */
 async function removeHeads({ logFolder, living }: RetentionOptions): Promise<void> {
   const keep = new Set([...(await living()), ...listLogs(logFolder).map(producerOf)]);
   for (const name of files.readdirSync(headsFolder(logFolder))) {

@@ -77,7 +77,7 @@ describe('the click log', () => {
     expect(await readCounts(partition)).toEqual([1]);
   });
 
-  test('each day has its own file', async () => {
+  test('each day has a separate file', async () => {
     const stream = open();
     await stream.append(oneClick(1));
     clock.advance(24 * 60 * 60_000);
@@ -113,7 +113,7 @@ describe('the click log', () => {
       await expect(stream.append(oneClick(2))).rejects.toThrow('EIO');
       await expect(stream.append(oneClick(2))).rejects.toThrow('EIO');
       Object.assign(files, { fsyncSync });
-      // As long as it cannot be removed, nothing is appended behind it.
+      // As long as it cannot be removed, nothing is appended after it.
       await expect(stream.append(oneClick(2))).rejects.toThrow('EIO');
     } finally {
       Object.assign(files, { fsyncSync, ftruncateSync });
@@ -206,7 +206,7 @@ describe('the click log', () => {
     expect((await stream.producers())[0]?.alive).toBe(false);
   });
 
-  test('whole days go when their time is over, but never before they are counted', async () => {
+  test('whole days are removed when their retention is over, but never before they are counted', async () => {
     const stream = open();
     const { partition, to } = await stream.append(oneClick(1));
     const retention = (positions: Map<string, number>) =>
@@ -297,7 +297,7 @@ describe('export', () => {
     return text;
   };
 
-  test('is given in pieces, also of one large frame, and of clicks that look alike', async () => {
+  test('comes in pieces, also for one large frame, and for clicks that look alike', async () => {
     const count = 3_000;
     const clicks = Array.from({ length: count }, () => ({ at: clock.now() }));
     await open().append(sampleBatch(1, clicks));
@@ -308,7 +308,7 @@ describe('export', () => {
     expect((await all('abc', 'ndjson')).trim().split('\n')).toHaveLength(2 * count);
   });
 
-  test('gives only the clicks that meet all filters', async () => {
+  test('has only the clicks that match all filters', async () => {
     const at = clock.now();
     await open().append(
       sampleBatch(1, [
@@ -329,7 +329,7 @@ describe('export', () => {
     expect(await counted({ ...german, isExcluded: false }, mobile)).toBe(1);
   });
 
-  test('gives each click of the link once, over days and producers, and nothing else', async () => {
+  test('has each click of the link once, over days and producers, and nothing else', async () => {
     for (const producer of ['one', 'two']) {
       const stream = open(producer);
       for (const sequence of [1, 3]) {

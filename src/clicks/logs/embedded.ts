@@ -7,10 +7,10 @@
  *   clicks/heads/<producer>.head         how far the producer has numbered, see log-folder.ts
  *   clicks/forgotten                     whose clicks were deleted, see log-folder.ts
  *
- * A file has one writer, so processes need no lock; any process may read, which is how the clicks of one that
- * died are still counted. Sorted by day and name, the logs of a producer are in the order of its numbers. A
- * partition is the path of a log, a position an offset in it. The log is also the store of raw clicks: it is
- * exported from, replayed, and removed by whole days when its time is over.
+ * A file has one writer, so processes need no lock; any process may read, so the clicks of a dead one are still
+ * counted. Sorted by day and name, the logs of a producer are in the order of its numbers. A partition is the path of a
+ * log, and an offset is a byte in it. The log is also the store of single clicks: it is exported, replayed, and removed
+ * by whole days when their retention is over.
  */
 import { basename, join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
@@ -33,7 +33,7 @@ interface OpenLog {
   readonly partition: string;
   readonly file: number;
   offset: number;
-  /** Whether there may be something behind the offset. */
+  /** Whether there may be half a frame after the offset. */
   isTorn: boolean;
 }
 
@@ -44,7 +44,7 @@ const logPattern = /^\d{4}-\d{2}-\d{2}\/.+\.log$/;
 export function createEmbeddedLog({ folder, producer, clock }: EmbeddedLogOptions): LocalLog {
   makeHeadsFolder(folder);
   const log = openEmbeddedLog(folder);
-  /** Our own log, and the one of the dead producer whose clicks we last appended. */
+  /** Our own log, and that of the dead producer whose clicks we last appended. */
   const open: { own?: OpenLog; inherited?: OpenLog } = {};
 
   /** Never an earlier day than before: a clock that is set back must not put numbers out of order. */
@@ -76,7 +76,7 @@ export function createEmbeddedLog({ folder, producer, clock }: EmbeddedLogOption
       const log = logFor(owner, batch.firstSequence);
       const frame = encodeFrame(owner, batch);
       const from = log.offset;
-      // What a failed append left and could not remove: half a frame would hide everything appended after it.
+      // Remove what a failed append could not remove: half a frame would hide everything appended after it.
       if (log.isTorn) files.ftruncateSync(log.file, from);
       log.isTorn = true;
       try {
@@ -131,7 +131,7 @@ export function openEmbeddedLog(folder: string): ClickLog {
       }
       return pieces;
     },
-    /** A log holds a day. Clicks of an evening may be in the log of the next day, which is read as well. */
+    /** Each log has one day. Clicks of an evening may be in the log of the next day, which is included. */
     async offsetsAt(time) {
       const day = new Date(Math.max(0, time)).toISOString().slice(0, 10);
       return new Map(
@@ -143,7 +143,7 @@ export function openEmbeddedLog(folder: string): ClickLog {
     async retention() {
       const [oldest] = listDays(folder);
       const keptSince = oldest === undefined ? Number.POSITIVE_INFINITY : Date.parse(oldest);
-      // The first day may have begun in another log.
+      // Clicks of the first day may also be in another log, used before this one.
       return { keptSince, begunAt: keptSince + dayMs - 1 };
     },
     isOwn: partition => logPattern.test(partition),
@@ -156,7 +156,7 @@ export function producerOf(partition: string): string {
   return basename(partition, '.log').split('~')[0]!;
 }
 
-/** As wide as any number, so that names sort as the numbers do. */
+/** Padded to the width of the largest number, so that names sort like numbers. */
 function paddedNumber(sequence: number): string {
   return String(sequence).padStart(String(Number.MAX_SAFE_INTEGER).length, '0');
 }

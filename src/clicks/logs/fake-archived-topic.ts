@@ -1,4 +1,4 @@
-/** A topic with clicks of several days, for tests of the archive; what was written is known here click by click. */
+/** A topic with clicks of several days, for tests of the archive; remembers every click that was written. */
 
 import { Admin } from '@platformatic/kafka';
 import { sendDated } from '../../../test/kit/dated-messages.ts';
@@ -58,7 +58,7 @@ export class ArchivedTopic {
     await sendDated(this.address, messages.flat());
   }
 
-  /** As Kafka does at the end of a message's retention, in all partitions or one of them. */
+  /** Deletes old messages, as Kafka does after their retention, in all partitions or one of them. */
   async forgetBefore(time: number, partition?: number): Promise<void> {
     const offsets = await this.reader.offsets(this.topic, { time });
     const wanted = [...offsets].filter(([each]) => partition === undefined || each === partition);

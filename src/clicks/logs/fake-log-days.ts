@@ -58,7 +58,7 @@ export class FakeLogDays {
     return restored;
   }
 
-  /** All that was counted of the log as it is now. */
+  /** The counts of the log as it is now. */
   async counts(): Promise<unknown> {
     const warehouse = openSqliteWarehouse(':memory:');
     const stream = createEmbeddedLog({ folder: this.folder, producer: 'reader', clock: this.clock });
@@ -74,7 +74,7 @@ export class FakeLogDays {
     return all;
   }
 
-  /** Everything counts as counted. */
+  /** Applies retention as if everything was counted. */
   retain(archives = true): Promise<void> {
     const logs = listDays(this.folder).flatMap(name =>
       readdirSync(join(this.folder, name)).map(file => `${name}/${file}`),

@@ -1,8 +1,8 @@
 /**
  * The dense form of a sketch: HyperLogLog's registers, a byte each in memory. A register holds the highest
- * rank of the hashes that fell on it, so registers depend on the set of hashes only, and the union of two
- * sketches is the maximum of each pair. The invariant is that no register exceeds the highest rank there is,
- * which leaves each byte's top bit free; merging relies on it.
+ * rank of the hashes that fell on it, so registers depend only on the set of hashes, and the union of two
+ * sketches is the maximum of each pair. Invariant: no register exceeds the highest rank there is, which leaves
+ * each byte's top bit free; merging relies on it.
  */
 import { BrokenSketch, rankMax, rankOf, registerCount, registerOf } from './token.ts';
 
@@ -43,8 +43,8 @@ export class Registers {
     for (let index = 0; index < ours.length; index += 1) {
       const our = ours[index]!;
       const their = theirs[index]!;
-      // With its top bit set, a byte of ours can give up theirs without borrowing; if it was enough, the bit
-      // stays.
+      // With its top bit set, subtracting their byte from ours borrows nothing from the next byte; the bit stays if
+      // ours is not smaller.
       const notSmaller = ((our | topBits) - their) & topBits;
       // Spreads each of those bits over the rest of its byte: 0x80 becomes 0x7f.
       const keep = notSmaller - (notSmaller >>> 7);
@@ -74,7 +74,7 @@ export class Registers {
 }
 
 /**
- * How registers are written down. Six bits would hold any rank, but the ranks of one sketch lie close together: four
+ * The encoding of registers. Six bits would hold any rank, but the ranks of one sketch are close together: four
  * bits above the lowest are enough for all but a few in ten thousand. Those outliers follow in full, in the order of
  * their registers. While more than a quarter of the registers is still empty, a map with a bit for each register says
  * which of them are written at all.
@@ -145,7 +145,7 @@ function writeRanks(ranks: Uint8Array, bytes: Uint8Array, count: number, floor: 
 function readRanks(bytes: Uint8Array, count: number, floor: number): Uint8Array {
   const halvesBytes = halvesBytesOf(count);
   if (bytes.length < halvesBytes) throw new BrokenSketch('they end too early');
-  // Longer than the ranks when registers are left out, so that what comes after has something to read there.
+  // As long as all registers, even if some are left out: the loop that follows reads there.
   const ranks = new Uint8Array(registerCount);
   for (let index = 0; index < halvesBytes; index += 1) {
     const byte = bytes[index]!;
@@ -177,8 +177,8 @@ function placeOutliers(ranks: Uint8Array, outliers: Uint8Array, lowest: number):
   if (ranks.indexOf(lowest, searchFrom) !== -1) throw new BrokenSketch('they end too early');
 }
 
-// Which registers are empty is as good as random, so the loops below have no branch that depends on it: the
-// processor would predict it wrongly half of the time, at ten times the cost of the work itself.
+// Which registers are empty is practically random, so the loops below do not branch on it: the processor would
+// mispredict half of the time, at ten times the cost of the work itself.
 
 /** The ranks of all registers that are not empty, with one at the floor behind them to make a last pair. */
 function gather(registers: Uint8Array, count: number, floor: number): Uint8Array {

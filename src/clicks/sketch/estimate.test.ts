@@ -32,7 +32,7 @@ describe('the estimate', () => {
     }
   });
 
-  test('leans to neither side anywhere, and strays no more than HyperLogLog must', () => {
+  test('is nowhere biased, and its error is that of HyperLogLog', () => {
     // Around the change to registers, and where estimators with several methods change from one to the next.
     const counts = [
       600, 800, 1_000, 1_024, 1_025, 1_100, 2_000, 5_000, 15_000, 30_000, 41_000, 50_000, 80_000,
@@ -52,7 +52,7 @@ describe('the estimate', () => {
       expect(list.length).toBe(seeds);
       const mean = list.reduce((sum, error) => sum + error, 0) / seeds;
       const meanSquare = list.reduce((sum, error) => sum + error ** 2, 0) / seeds;
-      // A mean of a hundred strays a tenth as far as one of them.
+      // The mean of a hundred has a tenth of the error of one.
       expect(Math.abs(mean)).toBeLessThan((3.5 * standardError) / Math.sqrt(seeds));
       expect(Math.sqrt(meanSquare)).toBeLessThan(1.25 * standardError);
     }
@@ -83,7 +83,7 @@ describe('the estimate', () => {
     }
   });
 
-  test('is nothing for empty registers and without bound for full ones', () => {
+  test('is zero for empty registers and infinite for full ones', () => {
     const histogram = new Int32Array(52);
     histogram[0] = 16_384;
     expect(estimateVisitors(histogram)).toBe(0);

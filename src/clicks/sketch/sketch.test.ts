@@ -16,7 +16,7 @@ import { BrokenSketch } from './token.ts';
 /** One in nine of these visitors is of the rare kind. */
 const population = [...hashes(3_200, 1), ...deepHashes(400, 2)].sort((one, other) => one.low - other.low);
 
-/** From none to all of the population, mostly few, so that both forms and their meeting come up. */
+/** From none to all of the population, mostly few, so that both forms and the change between them occur. */
 const visitors = fc
   .record({
     start: fc.nat(population.length - 1),
@@ -94,7 +94,7 @@ describe('a sketch', () => {
     },
   );
 
-  test('has the registers that the textbook gives, however it came to them', () => {
+  test('has the registers of the textbook definition, in whatever order visitors came', () => {
     fc.assert(
       fc.property(visitors, visitors, (few, many) => {
         const atLeastDense = [...many, ...population.slice(0, 1_500)];
@@ -109,7 +109,7 @@ describe('a sketch', () => {
 });
 
 describe('merging', () => {
-  test('gives what one sketch of all visitors would be', () => {
+  test('equals one sketch of all visitors', () => {
     fc.assert(
       fc.property(visitors, visitors, (one, other) => {
         const all = sketchOf([...one, ...other]);
@@ -143,7 +143,7 @@ describe('merging', () => {
     );
   });
 
-  test('leaves the other as it was, then and later', () => {
+  test('never changes the other sketch', () => {
     fc.assert(
       fc.property(visitors, visitors, (one, other) => {
         const theirs = sketchOf(other);
@@ -195,7 +195,7 @@ describe("a sketch's bytes", () => {
     );
   });
 
-  test('may lie anywhere in a larger buffer, which may be used again', () => {
+  test('may be anywhere in a larger buffer, which may be reused', () => {
     for (const count of [3, 5_000, 100_000]) {
       const bytes = sketchOfMany(count, 1).toBytes();
       const buffer = new Uint8Array(bytes.length + 10).fill(0xff);
@@ -268,7 +268,7 @@ describe("a sketch's bytes", () => {
   test('are refused when they are anything else', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), garbage => {
-        // What begins like nothing we write is refused for that alone.
+        // An unknown first byte alone is enough to reject it.
         expect(() => Sketch.from(Uint8Array.of(0x00, ...garbage))).toThrow(BrokenSketch);
       }),
     );
@@ -283,7 +283,7 @@ describe("a sketch's bytes", () => {
   });
 });
 
-/** The registers as the definition has them, from the hash as one number of 64 bits. */
+/** The registers by definition, from the hash as one 64-bit number. */
 function textbookRegisters(list: readonly VisitorHash[]): Uint8Array {
   const registers = new Uint8Array(16_384);
   for (const { high, low } of list) {

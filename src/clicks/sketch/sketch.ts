@@ -1,13 +1,11 @@
 /**
- * How many different visitors there were, in a few bytes when they were few and in 8 KB when they were
- * millions. Sketches of minutes merge into those of hours, days and years as if all visitors had been added
- * to one.
+ * The number of distinct visitors, in a few bytes for a few visitors and in 8 KB for millions. Sketches of minutes
+ * merge into those of hours, days and years as if all visitors had been added to one.
  *
- * Few visitors are kept one by one (`sparse.ts`) and counted exactly; many become HyperLogLog
- * registers (`dense.ts`) with a standard error of 0.8%. The invariant is that a sketch, its form and
- * its bytes depend on the set of hashes alone: not on their order, nor on how often each came, nor on what
- * was merged with what. So replaying a log gives the same bytes, and merging is commutative, associative and
- * idempotent.
+ * Few visitors are kept one by one (`sparse.ts`) and counted exactly; many become HyperLogLog registers (`dense.ts`)
+ * with a standard error of 0.8%. Invariant: a sketch, its form and its bytes depend only on the set of hashes, not on
+ * their order, their number, or how sketches were merged. So replaying a log gives the same bytes, and merging is
+ * commutative, associative and idempotent.
  *
  *     1 byte form and version | the form's own bytes | 1 byte check
  */
@@ -20,9 +18,9 @@ import { BrokenSketch, estimateVisitors, tokenOf } from './token.ts';
 const forms = { sparse: 0x11, dense: 0x12 } as const;
 
 /**
- * Up to here the estimate is the exact number (at the very end two visitors share a token, and count as one, in
- * one sketch of 250). From here to the end of the sparse form it turns gradually into what the registers will
- * say, so that a chart has no jump where a sketch becomes dense.
+ * Up to here the estimate is the exact number (at the very end, in one sketch of 250, two visitors share a token and
+ * count as one). From here to the end of the sparse form it turns gradually into the estimate of the registers, so that
+ * a chart has no jump where a sketch becomes dense.
  */
 const exactMax = tokensMax / 2;
 
@@ -81,7 +79,7 @@ export class Sketch {
     }
   }
 
-  /** Tokens up to this rank change nothing any more. */
+  /** Adding a token up to this rank changes nothing. */
   settledRank(): number {
     return this.#dense?.lowest() ?? 0;
   }

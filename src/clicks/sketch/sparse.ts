@@ -1,8 +1,7 @@
 /**
- * The sparse form of a sketch: the tokens themselves, while they are few. Most links have a handful of
- * visitors a minute, and for them it is exact and a few bytes long. The invariant is that tokens are distinct
- * and ascending, so one set of visitors has one form, in memory and in bytes, whatever the order they came
- * in.
+ * The sparse form of a sketch: the tokens themselves, while they are few. Most links have a handful of visitors a
+ * minute, for which it is exact and a few bytes long. Invariant: tokens are distinct and ascending, so one set of
+ * visitors has one form, in memory and in bytes, in whatever order they came.
  *
  * In bytes, tokens are gaps: the distance from one 25-bit position to the next, Rice-coded. Its lower bits
  * stand as they are; what is above them is mostly zero or one and is written in unary. A thousand tokens take
@@ -20,10 +19,9 @@ import {
 } from './token.ts';
 
 /**
- * The most tokens of a sparse sketch; one more makes it dense. A little further on, at 2.5 KB, the sparse
- * form would become the longer one. The limit is a number of tokens, not of bytes, because no superset of a
- * set that has outgrown it is within it again: so how sketches were merged cannot show in the form of the
- * result.
+ * The maximum number of tokens of a sparse sketch; one more makes it dense. A little later, at 2.5 KB, the sparse form
+ * would become the longer one. The limit is a number of tokens, not of bytes, because a superset never has fewer
+ * tokens: so the form of a sketch does not depend on how it was merged.
  */
 export const tokensMax = 1_024;
 
@@ -34,7 +32,7 @@ export class TokenSet {
   #tokens: Int32Array;
   #size: number;
 
-  /** Takes the array over; as many of its first tokens as `size` says must ascend. */
+  /** Takes ownership of the array, whose first `size` tokens must ascend. */
   constructor(tokens: Int32Array = none, size = 0) {
     this.#tokens = tokens;
     this.#size = size;
@@ -49,7 +47,7 @@ export class TokenSet {
     return this.#size;
   }
 
-  /** The tokens, ascending; a view that is good until the next `add`. */
+  /** The tokens, ascending; a view that is valid until the next `add`. */
   tokens(): Int32Array {
     return this.#tokens.subarray(0, this.#size);
   }
@@ -147,9 +145,9 @@ function readCount(reader: BitReader): number {
 }
 
 /**
- * A sequence of bits in bytes, most significant bit first, for numbers that need no whole bytes. The reader
- * trusts nothing: it refuses to read past the end, and `finish` refuses anything that the writer would not
- * have left there, so one content has exactly one encoding.
+ * A sequence of bits, most significant bit first, for numbers that need no whole bytes. The reader trusts nothing: it
+ * rejects reads past the end, and `finish` rejects a rest that the writer would not leave, so one content has exactly
+ * one encoding.
  */
 export class BitWriter {
   readonly #bytes: Uint8Array;

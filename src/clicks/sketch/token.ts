@@ -1,12 +1,12 @@
 /**
- * What a sketch keeps of one visitor's 64-bit hash. HyperLogLog with precision 14 looks at two things: the first 14
- * bits choose a register, and the rank, which is how many bits on from there the first one-bit stands, is what that
- * register has to reach.
+ * The part of a visitor's 64-bit hash that a sketch keeps. HyperLogLog with precision 14 uses two things: the first 14
+ * bits choose a register, and the rank, the position of the first one-bit after them, is the least value that this
+ * register then has.
  *
- * A token is enough of the hash to know both, and enough more to distinguish visitors while they are few: the first 25
- * bits. They settle the rank unless the 11 bits behind the register's 14 are all zero; then, once in 2,048 hashes, the
- * token also notes where in the remaining 39 bits the first one-bit stands. The invariant is that every form of a
- * sketch is made from tokens and nothing else, so the forms cannot disagree.
+ * A token has enough of the hash for both, and to distinguish visitors while they are few: the first 25 bits. They
+ * determine the rank unless the 11 bits after the register's 14 are all zero; then, once in 2,048 hashes, the token
+ * also has the position of the first one-bit in the remaining 39 bits. Invariant: every form of a sketch is made from
+ * tokens alone, so the forms cannot disagree.
  *
  *     31 bits   14 register | 11 prefix | 6 depth (0 when the prefix settles the rank)
  *
@@ -83,7 +83,7 @@ function firstOneIn(value: number, width: number): number {
  * at the highest rank within the one formula, so it needs no table of biases and no switch between methods,
  * whose seams would show as jumps in a chart.
  */
-/** What the harmonic mean is off by when registers are many: 1 / (2 ln 2). */
+/** The bias of the harmonic mean for many registers: 1 / (2 ln 2). */
 const correction = 0.5 / Math.LN2;
 /** Both series below gain digits with every term, and a double has no room for more terms than this. */
 const termsMax = 64;
@@ -128,7 +128,7 @@ function shareAtTop(below: number): number {
 }
 
 /**
- * Thrown for bytes that no sketch has written: they were cut off, altered, or were something else all along.
+ * Thrown for bytes that no sketch has written: they were cut off, altered, or are something else.
  */
 export class BrokenSketch extends Error {
   override readonly name = 'BrokenSketch';

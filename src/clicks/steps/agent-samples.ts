@@ -1,9 +1,9 @@
 /**
- * Real user agent strings and what they become. The tests hold `describeAgent` to every row, and docs/user-agents.md
+ * Real user agent strings with their traits. Tests check `describeAgent` against every row, and docs/user-agents.md
  * shows the same rows to explain why a click was counted as it was.
  *
- * One row per line: what it is | kind | device | browser | system | the string. Rows are text because as objects they
- * would be a page each, and hard to compare.
+ * One row per line: what it is | kind | device | browser | system | the string. Rows are text because objects would be
+ * much longer and hard to compare.
  */
 import { type AgentTraits, deviceKinds } from '../click.ts';
 

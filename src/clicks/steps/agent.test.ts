@@ -36,7 +36,7 @@ function expectSound(traits: AgentTraits): void {
 }
 
 describe('whatever is sent', () => {
-  test('is described without a fault and within bounds', () => {
+  test('is described without an error and within bounds', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: 'binary', maxLength: 700 }), patchwork), text =>
         expectSound(describeAgent(text)),

@@ -1,10 +1,10 @@
 /**
- * What a user agent string says: kind, device, and the families of browser and operating system, from a short and
+ * The traits of a user agent string: kind, device, and the families of browser and operating system, from a short and
  * stable list of names, because statistics are grouped by them for years. Names outside of the list are empty, so that
  * clients cannot fill our tables with invented names.
  *
- * Two things no string reveals. Safari on an iPad that asks for desktop pages, as it does by default, sends what a Mac
- * sends, letter for letter, and counts as one. Brave, Arc and their like send what Chrome sends.
+ * Strings do not reveal everything. Safari on an iPad requests desktop pages by default, with the same string as on a
+ * Mac, and counts as one. Brave, Arc and similar browsers send the string of Chrome.
  */
 import * as Bowser from 'bowser';
 import type { AgentTraits, DeviceKind } from '../click.ts';
@@ -22,7 +22,7 @@ export function createAgentDescriber({ entriesMax }: { readonly entriesMax: numb
 export function describeAgent(text: string): AgentTraits {
   const userAgent = boundedText(text, agentLengthMax);
   const kind = agentKindOf(userAgent);
-  // A machine's claim to be Chrome on Android says which pages it wants, not what it is.
+  // A bot that claims to be Chrome on Android says which pages it wants, not what it is.
   if (kind !== 'human') return { userAgent, browser: '', os: '', device: 'bot', kind };
   const parser = Bowser.getParser(userAgent, true);
   const os = osOf(userAgent, parser.getOSName());
@@ -54,7 +54,7 @@ const inAppBrowsers: NamedPatterns<string> = [
   [/\bNintendo(?:Browser)?\b/, 'Nintendo'],
 ];
 
-/** The parser's names and ours. */
+/** Maps the parser's names to ours. */
 const browserFamilies: ReadonlyMap<string, string> = new Map([
   ['Chrome', 'Chrome'],
   ['Chromium', 'Chrome'],
@@ -96,7 +96,7 @@ const browserFamilies: ReadonlyMap<string, string> = new Map([
 const browserOf = (userAgent: string, parsed: string): string =>
   firstMatch(inAppBrowsers, userAgent) ?? browserFamilies.get(parsed) ?? '';
 
-/** Asked before the parser, which takes a console for the system its name begins with. */
+/** Tried before the parser, which mistakes a console for the system whose name it contains. */
 const osPatterns: NamedPatterns<string> = [
   [/\bXbox\b/, 'Xbox'],
   [/\bPlayStation\b/, 'PlayStation'],
@@ -104,7 +104,7 @@ const osPatterns: NamedPatterns<string> = [
   [/\bCrOS\b/, 'ChromeOS'],
   [/\bKAIOS\//, 'KaiOS'],
   [/\b(?:Free|Open|Net)BSD\b|\bDragonFly\b/, 'BSD'],
-  // These browsers exist on iOS only, and say Macintosh when they are asked for the desktop's pages.
+  // These browsers exist on iOS only, and say Macintosh when they request desktop pages.
   [/\b(?:CriOS|FxiOS|EdgiOS|OPiOS|GSA)\//, 'iOS'],
 ];
 

@@ -97,9 +97,9 @@ function encode(record: FakeRecord): Buffer {
   ]);
 }
 
-/** Sizes up to 28 stand in the control byte, up to 284 in the byte behind it. */
+/** Sizes up to 28 are in the control byte, up to 284 in the byte after it. */
 const control = (type: number, size: number): Buffer =>
   size < 29 ? Buffer.from([(type << 5) | size]) : Buffer.from([(type << 5) | 29, size - 29]);
 
-/** A type beyond seven stands in a byte of its own, less seven. */
+/** A type above seven is in a separate byte, minus seven. */
 const arrayControl = (size: number): Buffer => Buffer.from([size, 11 - 7]);

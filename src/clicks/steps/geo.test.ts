@@ -154,7 +154,7 @@ describe('reading the file', () => {
     expect(read).toEqual(['given.mmdb']);
   });
 
-  test('of a missing database leaves places empty, says why, and is not tried again', () => {
+  test('that is missing leaves places empty, says why, and is not tried again', () => {
     let reads = 0;
     const geo = createGeo({
       databasePath: 'missing.mmdb',

@@ -1,10 +1,9 @@
 /**
- * The country of an address, and its region and city when the operator brings a database that knows them. The database is a
- * file in memory; nothing is asked over the network, and no address leaves the process.
+ * The country of an address, and its region and city if the operator provides a database that has them. The database is
+ * a file in memory; there are no network lookups, and no address leaves the process.
  *
- * The country database is read where npm put it, so that updating the package updates the data; an executable
- * carries it. Geography never fails a click. Without a readable database every place is empty, and `fault` says why, once,
- * for the log.
+ * The country database is read from its npm package, so that updating the package updates the data; an executable
+ * contains it. A missing database never fails a click: every place is then empty, and `fault` says why, for the log.
  */
 
 import { readFileSync } from 'node:fs';
@@ -69,9 +68,9 @@ export function createGeo({ databasePath, readFile = readDatabase, entriesMax = 
 }
 
 /**
- * The database that comes with Terse is mapped: threads and processes share its pages, and only those that are used are in
- * memory. A file that the operator brings may be overwritten in place, which would be fatal to a process that maps it; and
- * a file inside of an executable cannot be mapped.
+ * The database that comes with Terse is mapped: threads and processes share its pages, and only used ones are in
+ * memory. An operator's file is read instead, because overwriting a mapped file in place would crash the process; and a
+ * file inside an executable cannot be mapped.
  */
 function readDatabase(path: string): Uint8Array {
   if (path !== shippedDatabasePath) return readFileSync(path);
@@ -86,7 +85,7 @@ function openDatabase(bytes: Uint8Array): (address: string) => unknown {
   const reader = new Reader<CityResponse>(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   const { nodeCount, searchTreeSize, ipVersion } = reader.metadata;
   if (!(nodeCount > 0 && searchTreeSize < bytes.byteLength)) throw new Error('its index is not complete');
-  // A database of IPv4 would take the beginning of an IPv6 address for the whole of another.
+  // A database of IPv4 would mistake the beginning of an IPv6 address for an IPv4 address.
   if (ipVersion === 4) return address => (address.includes(':') ? null : reader.get(address));
   return address => reader.get(address);
 }
@@ -117,8 +116,8 @@ const member = (value: unknown, name: string): unknown =>
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /**
- * Addresses as the steps see them. A dual-stack listener reports an IPv4 visitor inside IPv6, `::ffff:192.0.2.1`;
- * the visitor and the visitor's country must not depend on which kind of socket was listening.
+ * The canonical form of an address. A dual-stack listener reports an IPv4 visitor as `::ffff:192.0.2.1`; the visitor's
+ * hash and country must not depend on the kind of listening socket.
  */
 const mappedInHex = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 
@@ -139,7 +138,7 @@ const notGlobalIpv4 =
 /** Unspecified and loopback, unique local, link-local, multicast, documentation. */
 const notGlobalIpv6 = /^(?:::1?$|f[cd]|fe[89ab]|ff|2001:0?db8:)/;
 
-/** Whether a canonical address can be somewhere: one that is used in many networks at once is nowhere. */
+/** Whether a canonical address has a location: one that is used in many networks has none. */
 export function isGlobalAddress(address: string): boolean {
   return !(address.includes(':') ? notGlobalIpv6 : notGlobalIpv4).test(address);
 }

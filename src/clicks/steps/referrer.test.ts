@@ -74,7 +74,7 @@ describe('a referrer', () => {
     expect(describeReferrer(referrer)).toEqual({ domain: '', referrer: '' });
   });
 
-  test('that is too long is cut, and still what it was', () => {
+  test('that is too long is truncated, and keeps its domain', () => {
     const page = `https://example.com/${long}`;
     expect(describeReferrer(page)).toEqual({
       domain: 'example.com',
@@ -100,7 +100,7 @@ describe('a referrer', () => {
     expect(describeReferrer('https://not.sho.rt/', { isOwnHost }).domain).toBe('not.sho.rt');
   });
 
-  test('of any kind is described without a fault, within bounds, and for good', () => {
+  test('of any kind is described without an error, within bounds, and always the same', () => {
     const page = fc
       .tuple(fc.webUrl({ withQueryParameters: true, withFragments: true }), fc.string({ unit: 'binary' }))
       .map(([url, rest]) => url + rest);

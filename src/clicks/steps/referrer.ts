@@ -1,8 +1,8 @@
 /**
- * Where a visitor came from: a domain to group by, and the page without what may identify a person. Credentials, query
- * and fragment are always removed: search terms, session ids and mail addresses live there. What does not parse as the
- * address of a page is a direct visit, and so is a page of our own, because a visitor who passes our preview page came
- * from another site before.
+ * The referrer of a visit: a domain to group by, and the page without parts that may identify a person. Credentials,
+ * query and fragment are always removed: they may contain search terms, session ids and e-mail addresses. A text that
+ * is not the address of a page is a direct visit, and so is a page of our own, such as the preview page, because the
+ * visitor came from elsewhere before.
  */
 import type { ReferrerTraits } from '../click.ts';
 import { boundedText, memoise } from './bounded-text.ts';
@@ -41,7 +41,7 @@ export function describeReferrer(text: string, options: ReferrerOptions = {}): R
 /** Apps on Android name themselves, as in `android-app://com.google.android.gm/`. */
 const androidApp = /^android-app:\/\/([a-z]\w*(?:\.\w+){1,20})(?:[/?#]|$)/i;
 
-/** The parser lets through what no name server knows, such as `(other)`, our own word in statistics. */
+/** The parser accepts hosts that DNS does not allow, such as `(other)`, which statistics use themselves. */
 const hostPattern = /^(?:[a-z0-9._-]+|\[[0-9a-f:]+\])$/;
 
 /** The parser has made it lower case and ASCII. */
@@ -52,13 +52,13 @@ function domainOf(hostname: string): string {
   return host.startsWith('www.') && host.includes('.', 4) ? host.slice(4) : host;
 }
 
-/** Percent signs can make a path three times as long as it was sent; such a page is known by its site alone. */
+/** Percent-encoding can make a path three times as long; then only the site is kept. */
 function pageOf(url: URL): string {
   const page = `${url.protocol}//${url.host}${url.pathname}`;
   return page.length <= referrerLengthMax ? page : `${url.protocol}//${url.host}/`;
 }
 
-/** A cut before the end of the host would name another host, so nothing is left of such a referrer. */
+/** Empty if the cut is within the host, because a truncated host is another one. */
 function boundedReferrer(referrer: string): string {
   const bounded = boundedText(referrer, referrerLengthMax);
   const isCut = referrer.length > referrerLengthMax;

@@ -30,7 +30,7 @@ describe('a suspicious click', () => {
     expect(judged(suspicion, [['192.0.2.2', 'agent 1']])).toEqual(['none']);
   });
 
-  test('is none any more when its address has slowed down', () => {
+  test('is no longer one when its address has slowed down', () => {
     const suspicion = start({ addressRate: 5 });
     expect(suspects(judged(suspicion, repeated(20, ['192.0.2.1', 'a'])))).toBe(15);
     expect(suspects(judged(suspicion, repeated(5, ['192.0.2.1', 'a']), at + 2 * minute))).toBe(0);
@@ -121,7 +121,7 @@ describe('a sketch of rates', () => {
     expect(excess.filter(count => count > bound / 5).length / excess.length).toBeLessThan(Math.E ** -4);
   });
 
-  test('lets the minute before count for as much as the last sixty seconds reach into it', () => {
+  test('weights the minute before by the share of it within the last sixty seconds', () => {
     const sketch = new RateSketch({ width: 1_024 });
     for (let count = 0; count < 100; count += 1) sketch.add(keyOf(1), begin);
     const rates = [0, 15, 30, 45, 59.9].map(second => sketch.rate(keyOf(1), begin + minute + second * 1_000));
@@ -129,7 +129,7 @@ describe('a sketch of rates', () => {
     expect(sketch.rate(keyOf(1), begin + 2 * minute)).toBe(0);
   });
 
-  test('takes a click that comes a moment late, and starts again when the clock was set', () => {
+  test('accepts a click that comes a moment late, and starts again when the clock was set', () => {
     const sketch = new RateSketch({ width: 1_024 });
     sketch.add(keyOf(1), begin + minute);
     expect(sketch.add(keyOf(1), begin + minute - 5)).toBe(2);

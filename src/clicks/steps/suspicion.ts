@@ -1,10 +1,9 @@
 /**
- * Which clicks come at a pace that people do not have. They count like any other, and statistics say how many of them
- * there are: an owner wants to know of a flood, and a visitor who shares one address with a thousand colleagues must
- * still be counted.
+ * Flags clicks that come faster than people click. They count like any other, and statistics say how many there are: an
+ * owner wants to know of a flood, and a visitor who shares an address with a thousand colleagues must still be counted.
  *
- * It is judged once, before a click is stored, and kept with it. So counting a click again, in any process and in any
- * order, finds the same judgement. A process judges by what it has seen itself within a minute.
+ * A click is judged once, before it is stored, and the result is stored with it. So counting it again, in any process
+ * and in any order, gives the same result. A process judges by the clicks that it has seen itself within a minute.
  *
  *   address   more clicks of one address than the rate allows, whatever it says it is
  *   agent     more clicks of one agent string than the rate allows, from few addresses: a popular browser makes any
@@ -18,11 +17,11 @@ export interface SuspicionOptions {
   readonly agentRate: number;
   /** One text for all addresses that one visitor may have. */
   readonly groupOf: (address: string) => string;
-  /** Keeps clients from finding out whose counts they would share. */
+  /** Keeps clients from computing whose cells they share. */
   readonly seed: number;
 }
 
-/** What is counted of a visitor, computed once. */
+/** The keys by which a visitor's clicks are counted, computed once. */
 export interface SuspicionKeys {
   readonly address: number;
   readonly agent: number;
@@ -31,7 +30,7 @@ export interface SuspicionKeys {
 /** At 25,000 clicks a second this overestimates an address by at most some sixty clicks. */
 const addressesWidth = 65_536;
 const agentsWidth = 8_192;
-/** Clicks for each address of an agent, from which on its rate is not that of many people. */
+/** An agent with this many clicks per address or more is not used by many people. */
 const clicksPerAddress = 10;
 /** A bit for each pair of agent and address: a million of them in a minute hide one in five. */
 const pairBits = 22;
@@ -62,7 +61,7 @@ export class Suspicion {
   /** The number of the signal that a person's click gives. */
   judge(keys: SuspicionKeys, at: number): number {
     const isFast = this.#isFastAddress(keys, at);
-    // Counted in any case: an agent's addresses are among those that are fast.
+    // Counted in any case, because the addresses of a fast agent may be fast, too.
     const isFastAgent = this.#isFastAgent(keys, at);
     const signal = isFast ? byAddress : isFastAgent ? byAgent : none;
     this.#found[signal]! += 1;
@@ -121,15 +120,18 @@ export interface RateSketchOptions {
 const rows = 4;
 const windowMs = 60_000;
 
-/** When the minute that a time lies in is over. */
+/** The end of the minute that contains `at`. */
 export const endOfMinute = (at: number): number => (Math.floor(at / windowMs) + 1) * windowMs;
 
-/** A click may come a moment late. If the clock was set, the old counts mean nothing. */
+/**
+ * Whether the counts do not apply to this time. A click may come a moment late; after the clock was set they mean
+ * nothing.
+ */
 export const isOutside = (endsAt: number, at: number): boolean => at >= endsAt || at < endsAt - 2 * windowMs;
 
 export class RateSketch {
   readonly #width: number;
-  /** Each cell beside that of the minute before: both are read together, and memory is fetched by the line. */
+  /** Each cell is beside that of the minute before, because both are read together: one cache line has both. */
   readonly #cells: Uint32Array;
   /** When the current minute is over. */
   #endsAt = 0;
@@ -149,7 +151,7 @@ export class RateSketch {
     return this.#count(key, at, 0);
   }
 
-  /** Written out row by row, because this runs several times for every click. */
+  /** Unrolled, because this runs several times for every click. */
   #count(key: number, at: number, more: 0 | 1): number {
     if (isOutside(this.#endsAt, at)) this.#turnTo(at);
     const width = this.#width;
@@ -162,7 +164,7 @@ export class RateSketch {
     const three = 2 * (2 * width + ((key + 2 * step) & mask));
     const four = 2 * (3 * width + ((key + 3 * step) & mask));
     const count = least(cells[one]!, cells[two]!, cells[three]!, cells[four]!) + more;
-    // Only as far as needed: higher cells belong to other keys as well, and stay accurate for them.
+    // Raise cells only as far as needed: higher ones are shared with other keys.
     if (cells[one]! < count) cells[one] = count;
     if (cells[two]! < count) cells[two] = count;
     if (cells[three]! < count) cells[three] = count;

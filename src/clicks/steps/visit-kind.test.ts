@@ -51,7 +51,7 @@ describe('a visit', () => {
     expect(isHuman(requestOf('GET', { 'user-agent': `${browser} ${'x'.repeat(65_536)}` }))).toBeTrue();
   });
 
-  test('keeps its flags in a byte', () => {
+  test('has flags that fit into a byte', () => {
     expect(Object.values(visitFlag)).toEqual([1, 2]);
     expect(visitFlags(requestOf('HEAD', { purpose: 'prefetch' }))).toBe(3);
   });

@@ -85,7 +85,7 @@ describe('the query of a visit', () => {
     expect(queryTraitsOf('utm_term=&utm_term=a&utm_term=b').utmTerm).toBe('a');
   });
 
-  test('is only read as far as its length is bounded', () => {
+  test('is read only up to the maximum length', () => {
     expect(queryTraitsOf(`${'x'.repeat(2_000)}&qr`).via).toBe('');
   });
 
@@ -104,7 +104,7 @@ describe('the query of a visit', () => {
 });
 
 describe('the traits of a visit', () => {
-  test('are those of its own query, and for each that is missing the destination’s', () => {
+  test('come from its own query, and each missing one from the destination’s', () => {
     const visit = queryTraitsOf('utm_source=visit');
     const destination = queryTraitsOf('utm_source=destination&utm_medium=web&qr=1');
     expect(visitTraitsOf('de', visit, destination)).toEqual({

@@ -1,5 +1,5 @@
 /**
- * What a visit says beside its agent and its referrer: the language of the browser, the campaign that the link was
+ * The traits of a visit beside its agent and its referrer: the language of the browser, the campaign that the link was
  * published in, and whether a QR code was scanned. Anyone can send anything here, so all of it is bounded and cleaned;
  * statistics keep the most frequent values.
  */
@@ -9,7 +9,7 @@ import type { AgentTraits, VisitKind, VisitTraits } from '../click.ts';
 import { queryLengthMax } from '../new-links.ts';
 import { boundedText } from './bounded-text.ts';
 
-/** What a query says. */
+/** The traits that come from a query. */
 export type QueryTraits = Omit<VisitTraits, 'language'>;
 
 export const noQueryTraits: QueryTraits = Object.freeze({
@@ -39,7 +39,7 @@ export function languageOf(header: string): string {
   return firstLanguage.exec(header)?.[1]?.toLowerCase() ?? '';
 }
 
-/** Takes a query without its question mark. Of several values the first one counts that is not empty. */
+/** Takes a query without its question mark. The first value of a parameter that is not empty counts. */
 export function queryTraitsOf(query: string): QueryTraits {
   if (query === '') return noQueryTraits;
   const traits: { -readonly [Name in keyof QueryTraits]: string } = { ...noQueryTraits };
@@ -62,7 +62,7 @@ export function visitTraitsOf(language: string, visit: QueryTraits, destination:
     utmCampaign: visit.utmCampaign || destination.utmCampaign,
     utmTerm: visit.utmTerm || destination.utmTerm,
     utmContent: visit.utmContent || destination.utmContent,
-    // A destination may have such a parameter for its own purposes.
+    // Not from the destination, which may use this parameter for its own purposes.
     via: visit.via,
   };
 }
@@ -72,7 +72,7 @@ export const visitKey = (visit: VisitTraits): string =>
   `${visit.language}\n${visit.utmSource}\n${visit.utmMedium}\n${visit.utmCampaign}\n${visit.utmTerm}\n${visit.utmContent}\n${visit.via}`;
 
 const controlCharacters = /\p{Cc}/gu;
-/** How statistics call what is not listed. */
+/** The name in statistics for values that are not listed. */
 const otherValue = '(other)';
 
 function valueIn(encoded: string): string {
@@ -87,17 +87,17 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(spaced);
   } catch {
-    // The platform's parser reads bytes that are no UTF-8, too.
+    // The platform's parser also reads bytes that are not UTF-8.
     return new URLSearchParams(`=${text}`).get('') ?? '';
   }
 }
 
 /**
- * What kind of visit a request is. The redirect notes two bits, which cost it a comparison and the reading of four
- * headers that are nearly always absent; what the agent adds to them is found out later, on another thread.
+ * The kind of a visit. The redirect records two bits, which cost it a comparison and the reading of four headers that
+ * are nearly always absent; the agent's kind is added later, on another thread.
  *
- * A browser that prefetched a link and then shows it may not ask again, so a prefetch that a person ends up seeing goes
- * uncounted. The other mistake, counting pages that were never seen, is the one an owner cannot correct for.
+ * A browser that prefetched a link may not request it again before showing it, so a prefetch that a person ends up
+ * seeing is not counted. The other mistake, counting pages that were never seen, is one that an owner cannot correct.
  */
 
 /** The bits of a visit's flags; they are kept in a byte of the click buffer, so a value never changes meaning. */
@@ -105,7 +105,7 @@ export const visitFlag = { head: 1, prefetch: 2 } as const;
 
 const fetchedAhead = /prefetch|prerender|preview/i;
 
-/** What a visit is judged by, whatever kind of request it came as. */
+/** The parts of a request by which a visit is judged. */
 interface VisitRequest {
   readonly method: string;
   readonly headers: Pick<Headers, 'get'>;
@@ -120,7 +120,7 @@ export function visitFlags(request: VisitRequest): number {
   return purpose !== null && fetchedAhead.test(purpose) ? flags | visitFlag.prefetch : flags;
 }
 
-/** What the request did outweighs who it says it is: a crawler's HEAD is a `head`. */
+/** The request's method and purpose outweigh its agent: a crawler's HEAD is a `head`. */
 export function kindOf(flags: number, agent: Pick<AgentTraits, 'kind'>): VisitKind {
   if ((flags & visitFlag.head) !== 0) return 'head';
   if ((flags & visitFlag.prefetch) !== 0) return 'prefetch';
@@ -128,14 +128,14 @@ export function kindOf(flags: number, agent: Pick<AgentTraits, 'kind'>): VisitKi
 }
 
 /**
- * Person, machine or link preview, by the user agent's name alone. The long list of machines is isbot's; this file adds
- * what isbot does not know: which of them draw previews, and that a name no browser begins with is a program's. An
- * agent that lies, such as a mail scanner posing as Chrome, cannot be distinguished from a person by its name.
+ * Person, bot or link preview, by the user agent's name alone. The long list of bots is isbot's; this file adds which
+ * of them show previews, and that a name with which no browser begins is a program's. An agent that lies, such as a
+ * mail scanner posing as Chrome, cannot be distinguished from a person by its name.
  */
-/** Longer agents are cut: what they are is said in the beginning, and patterns must not run over 64 KB. */
+/** Longer agents are truncated: the beginning says what they are, and patterns must not run over 64 KB. */
 export const agentLengthMax = 512;
 
-/** Fetched because a person posted the link somewhere, to show a card for it; no person has followed it yet. */
+/** Agents that fetch a posted link to show a card for it; no person has followed it yet. */
 const previewers = new RegExp(
   [
     // Chat. Signal and some others call themselves WhatsApp, Apple's Messages calls itself Facebook and Twitter.
@@ -154,8 +154,8 @@ const previewers = new RegExp(
 const programs = /ms-office|msoffice|microsoft office|cfnetwork\//i;
 
 /**
- * How every browser's string begins: the two historic names, or a text browser's or an old handset's own. An app that
- * names itself first is an HTTP library at work, or a script.
+ * How every browser's string begins: the two historic names, or those of text browsers and old handsets. An app that
+ * names itself first is an HTTP library or a script.
  */
 const browserBeginnings =
   /^(?:Mozilla\/|Opera\/|Lynx\/|E?Links[ /]|w3m\/|Dillo\/|BlackBerry|Nokia|SAMSUNG-|SonyEricsson|UCWEB\/|DoCoMo\/)/;
@@ -168,9 +168,9 @@ export function agentKindOf(userAgent: string): AgentTraits['kind'] {
 }
 
 /**
- * Distinguishes people from machines while the answer is being made, which only links with a limited number of clicks
- * need: a one-time link must not be used up by the chat program that draws its preview. All other clicks are judged
- * later and elsewhere, by the same two functions.
+ * Distinguishes people from bots while the request is answered, which only links with a click limit need: a one-time
+ * link must not be used up by the chat program that shows its preview. All other clicks are judged later, on another
+ * thread, by the same two functions.
  */
 export function isHuman(request: VisitRequest): boolean {
   if (visitFlags(request) !== 0) return false;

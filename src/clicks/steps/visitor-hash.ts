@@ -2,10 +2,10 @@
  * A visitor's pseudonym: 64 bits of HMAC-SHA-256 over address and agent, under a key that changes every UTC day. Equal
  * within a day, so that visitors can be counted; different on the next, so that no visitor can be followed.
  *
- * What that protects. Without the key it is impossible to say whether a hash belongs to an address, or whether the
- * hashes of two days belong together. An attacker with the installation's secret can derive any day's key, and then
- * test guesses: all of IPv4 is a few minutes' work. Against the operator and its successors only forgetting helps: a
- * caller that supplies random salts and destroys each after its day makes old hashes meaningless to all.
+ * Without the key nobody can tell whether a hash belongs to an address, or whether hashes of two days belong together.
+ * An attacker with the installation's secret can derive any day's key and test guesses: all of IPv4 takes a few
+ * minutes. To protect against the operator too, a caller can supply random salts and destroy each after its day, which
+ * makes old hashes meaningless to everyone.
  *
  * With 64 bits, a million visitors in a day have one chance in 37 million that any two share a hash.
  */
@@ -26,7 +26,7 @@ const dayMs = 86_400_000;
 
 interface DayKey {
   readonly day: number;
-  /** Holds the key already; each hash starts from a copy of it, which is twice as fast as setting the key again. */
+  /** A hasher with the key set; each hash starts from a copy of it, which is twice as fast as setting the key again. */
   readonly keyed: Bun.CryptoHasher;
 }
 

@@ -27,7 +27,7 @@ export interface RedisLimiterOptions {
   readonly clock?: 'redis' | 'caller';
 }
 
-/** Longer than for a cache: a late decision is still right, one made locally is only bounded. */
+/** Longer than for a cache: a late decision is exact, while one made by this process alone is not. */
 const limitDeadlineMs = 1_000;
 const callersKeepLongerMs = 3_600_000;
 
@@ -37,7 +37,7 @@ type PlacedSpending = Spending & { readonly place: string };
 interface Answer {
   readonly spendings: readonly PlacedSpending[];
   readonly kept: readonly (BucketLevel | undefined)[];
-  /** By the clock that counts. */
+  /** By the clock of the option `clock`. */
   readonly at: number;
   readonly decision: LimitDecision;
 }
@@ -68,7 +68,7 @@ export function createRedisLimiter(
     return redis.run(script, keys, [...times, ...numbers, ...more], deadlineMs);
   };
 
-  /** A mere look also computes from the answer what taking would have led to. */
+  /** Takes, or only looks; `decision` says in both cases what taking leads to. */
   const ask = async (
     spendings: readonly PlacedSpending[],
     isTaking: boolean,

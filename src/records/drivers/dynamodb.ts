@@ -39,7 +39,7 @@ const keyBytesMax = 512;
 /** Lower than every character of a sort text. */
 const separator = '\u0001';
 
-/** What writes consist of; a transaction that is refused because of one of these has a conflict. */
+/** The transaction items of the writes; if DynamoDB rejects one of these, the transaction has a conflict. */
 export function recordItems(writes: readonly RecordWrite[], now: number): TransactItem[] {
   return writes.flatMap(write => [recordWrite(write, now), ...placeWrites(write)]);
 }
@@ -73,7 +73,7 @@ function conditionOf(expected: number | null, now: number): Condition {
 const expiry = (expiresAt: number | null) =>
   expiresAt === null ? {} : { expiresAt, [ttlAttribute]: Math.ceil(expiresAt / 1_000) };
 
-/** Of a walk over the whole table. */
+/** The part of a walk over the whole table. */
 const recordPart: WalkedPart = { part: 'records', prefix: 'record#' };
 
 export function createDynamoRecords(
@@ -141,7 +141,7 @@ export function createDynamoRecords(
       const { items, next } = await tableWalk.rarePage<RecordItem>(recordPart, cursor, limit);
       return { records: items.filter(isLive).map(item => ({ kind: item.kind, ...foundOf(item) })), next };
     },
-    /** The engine does. */
+    /** DynamoDB itself deletes them by their TTL. */
     removeExpired: async () => 0,
   };
 }

@@ -16,7 +16,7 @@ import {
 } from '../record-store.ts';
 
 export interface MemoryRecords extends RecordStore {
-  /** All of the writes, or false and none. */
+  /** Makes all of the writes, or returns false and makes none. */
   write(writes: readonly RecordWrite[]): boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Records in Postgres: one table of records and one of their places in indexes. Reads are of committed data; gets that
- * are asked for together share a statement, and a list of keys has its own.
+ * Records in Postgres: one table of records and one of their places in indexes. Reads see committed data. Concurrent
+ * gets share a statement; a list of keys has its own.
  *
  * A transaction first locks the records that it expects to find, in the order of their keys, and compares versions; then
  * it inserts those that it expects not to find, also in order, where the unique index decides. So two transactions never
@@ -74,7 +74,7 @@ export const recordMigrations: MigrationSet = {
   ],
 };
 
-/** Thrown inside a transaction, which is rolled back by it. */
+/** Thrown inside a transaction to roll it back. */
 export class RecordConflict extends Error {
   override readonly name = 'RecordConflict';
 }
@@ -92,7 +92,7 @@ const absence: RecordState = { version: 0, value: 'null', expiresAt: null, locke
 /** More than most records have. */
 const placesPerRecord = 4;
 
-/** To be called inside the transaction of the change: writes all, or throws `RecordConflict`. */
+/** Call it inside the transaction of the change: it writes all, or throws `RecordConflict`. */
 export async function writeRecords(
   tx: PostgresTransaction,
   writes: readonly RecordWrite[],

@@ -67,7 +67,7 @@ interface RecordRow {
   expiresAt: number | null;
 }
 
-/** All of the writes inside the transaction that is open, or false and none of them. */
+/** Makes all of the writes inside the open transaction, or returns false and makes none. */
 export function prepareRecordWrites(
   database: Database,
 ): (writes: readonly RecordWrite[], now: number) => boolean {
@@ -153,10 +153,10 @@ export function createSqliteRecords(
   };
   const find = <Value>(kind: RecordKind<Value>, key: string) => unexpired<Value>(read(kind.name, key));
 
-  /** What was read since the last commit: every request of a key reads the same three records. */
+  /** Records read since the last commit: every request with the same key reads the same three. */
   const held = new Map<string, Stored<unknown> | undefined>();
   let heldVersion: number | undefined;
-  /** As new as a read of its own: SQLite tells, for less, whether any other connection has committed since. */
+  /** As current as a read: `data_version` says, at less cost, whether any other connection has committed since. */
   const findHeld = <Value>(kind: RecordKind<Value>, key: string): Stored<Value> | undefined => {
     const version = dataVersion.get()!.data_version;
     if (version !== heldVersion || held.size >= heldMax) held.clear();
@@ -194,7 +194,7 @@ export function createSqliteRecords(
     },
     async transact(writes) {
       const isDone = await writer.run('transactRecords', { writes, now: clock.now() }, writes.length);
-      // A migration writes by the connection that it reads from, whose own commits SQLite does not tell.
+      // A migration writes over the connection that it reads from, whose own commits do not change `data_version`.
       held.clear();
       return isDone ? 'done' : 'conflict';
     },

@@ -1,9 +1,9 @@
 /**
  * ClickHouse's HTTP interface in front of its engine as a library, as far as Terse uses it: a query in the address or
  * in the body, a body of rows in any format, settings as parameters, errors as text with the engine's number in a
- * header. It is a process of its own (`PORT FOLDER ADDON`), so that it can be paused and killed as a server is.
+ * header. It is a separate process (`PORT FOLDER ADDON`), so that it can be paused and killed as a server is.
  *
- * It rejects what it does not understand, rather than leave something out that a server would have done.
+ * It rejects requests that it does not understand, because ignoring a part of them would hide differences to a server.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ const [port, folder, addonPath] = process.argv.slice(2);
 const engine = require(addonPath!) as Addon;
 const connectionCount = 4;
 const bodyBytesMax = 1024 * 1024 * 1024;
-/** Parameters that are about the answer, or the asker, and no settings of the engine. */
+/** Parameters that are not settings of the engine. */
 const ownParameters = new Set([
   'query',
   'database',
@@ -32,12 +32,12 @@ const ownParameters = new Set([
   'user',
   'password',
 ]);
-/** The engine alone has no asynchronous inserts here and would reject a setting for them. */
+/** Settings that the engine as a library would reject, because it has no asynchronous inserts. */
 const withoutMeaning = new Set(['async_insert', 'wait_for_async_insert']);
 const notFoundCodes = new Set([60, 81]);
 const syntaxError = 62;
 
-/** Rows reach the engine by a file: behind a query, two line feeds in a row would end them. */
+/** Rows are passed in a file: after a query, two consecutive line feeds would end them. */
 const bodies = mkdtempSync(join(folder!, '../bodies-'));
 let bodyCount = 0;
 
@@ -45,7 +45,7 @@ const free: Connection[] = [];
 const waiting: ((connection: Connection) => void)[] = [];
 for (let opened = 0; opened < connectionCount; opened += 1) {
   const handle = engine.CreateConnection(folder!);
-  // Questions of tests are small: threads and compiled expressions cost more than they save.
+  // Queries of tests are small: threads and compiled expressions cost more than they save.
   await engine.QueryAsyncConnection(
     handle,
     'SET max_threads = 1, max_insert_threads = 1, compile_expressions = 0, compile_aggregate_expressions = 0, compile_sort_description = 0',
@@ -126,7 +126,7 @@ async function insertRows(
 function withSettings(query: string, settings: string): string {
   if (settings === '') return query;
   if (/^\s*(?:SELECT|WITH)\b/i.test(query)) return `${query}\nSETTINGS ${settings}`;
-  // These are about answers in JSON, which other statements have none of.
+  // Settings of JSON answers, which do not matter for other statements.
   if (settings.split(', ').every(setting => setting.startsWith('output_format_'))) return query;
   throw new Error(`Code: ${syntaxError}. This front takes no settings with: ${query.slice(0, 100)}`);
 }

@@ -1,6 +1,6 @@
 /**
- * Where ClickHouse is: a server on PATH, or its own engine as a library in an npm package, which a front of ours
- * (clickhouse-front.ts) makes answer as a server would.
+ * Finds ClickHouse: a server on PATH, or its engine as a library in an npm package, behind an HTTP front of ours
+ * (clickhouse-front.ts).
  */
 import { join } from 'node:path';
 import { type Found, once } from './found.ts';

@@ -29,7 +29,7 @@ export const sharedClickHouse = shareEngine(async (): Promise<SharedClickHouse> 
     : { freshDatabaseUrl: () => databaseUrl(given) };
 });
 
-/** One of its own, which the caller stops. */
+/** An exclusive one, which the caller stops. */
 export function startClickHouse(options?: FolderOptions): Promise<ClickHouseEngine> {
   const program = thingOf(findClickHouse());
   return startEngine('clickhouse', (folder, port) => new ClickHouseProcess(folder, port, program), options);
@@ -76,7 +76,7 @@ function commandOf(program: ClickHouseProgram, folder: string, data: string, por
   return [...program.command, `--config-file=${config}`];
 }
 
-/** As little as a server starts with, and only on loopback. */
+/** The minimal configuration of a server, on loopback only. */
 function configOf(data: string, port: number): string {
   return `<clickhouse>
     <logger><level>warning</level><console>1</console></logger>

@@ -23,7 +23,7 @@ test('the loader only looks where unpacked packages have libraries', () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('where nothing is unpacked the environment is the one there is', () => {
+test('where nothing is unpacked the environment is unchanged', () => {
   expect(environmentWithLibraries(join(tmpdir(), 'terse-nowhere'))).toBe(
     process.env as Record<string, string>,
   );

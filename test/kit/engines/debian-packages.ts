@@ -32,8 +32,8 @@ function neededPackages(packages: readonly string[]): string[] {
 }
 
 /**
- * Unpacked libraries lie where no loader looks: the environment in which it looks there first. Some packages have a folder
- * beside the others for libraries that only theirs use, and programs know its place on a system, not here.
+ * The environment in which the loader searches the unpacked libraries first. Some packages have an extra folder for
+ * private libraries, which programs expect at its place on a system.
  */
 export function environmentWithLibraries(folder: string): Record<string, string> {
   const inherited = process.env as Record<string, string>;

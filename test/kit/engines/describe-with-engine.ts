@@ -18,7 +18,7 @@ import { findS3 } from './s3-programs.ts';
 import { findVarnish } from './varnish-programs.ts';
 
 interface Provision {
-  /** Names the variable that holds the address of one to share; absent for what each test configures for itself. */
+  /** The variable with the address of a shared engine; absent for programs that each test configures itself. */
   readonly variable?: string;
   find(): Found<unknown>;
 }
@@ -58,12 +58,12 @@ export function describeWithEngine(
 ): void {
   describeUnless(whyNot(engine, need), engine, title, () => {
     body();
-    // After the tests have closed what they opened.
+    // Registered here, so that it runs after the tests have closed what they opened.
     if (engine === 'dynamodb') afterAll(dropGivenTables);
   });
 }
 
-/** `describe`, unless there is a reason against it. Then the tests are skipped, or fail where `need` is required. */
+/** `describe` without a `reason`; with one, the tests are skipped, or fail if `need` is required. */
 export function describeUnless(
   reason: string | undefined,
   need: Requirable,

@@ -1,6 +1,6 @@
 /**
- * Where DynamoDB Local is: it comes by Maven into the project's cache. It runs on a Java that has its compiler, because a
- * launcher of ours makes it listen on loopback only, and on the processors that its libraries were built for.
+ * Finds DynamoDB Local, which Maven downloads into the project's cache. It needs a Java with its compiler, because a
+ * launcher of ours makes it listen on loopback only, and a processor that its libraries support.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,9 +18,9 @@ const version = '2.6.1';
 const javaVersionMin = 17;
 const jar = `DynamoDBLocal-${version}.jar`;
 const launcher = join(import.meta.dir, 'dynamodb-loopback.java');
-/** It starts in half the time when it collects garbage in one thread and compiles without much thought. */
+/** Halves the time to start: single-threaded garbage collection and no optimising compiler. */
 const quickStart = ['-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
-/** It writes a half more when it thinks, which pays over a million links. */
+/** Writes half as much again, which pays off for a million links. */
 const longRun = ['-Xmx4g', '-XX:+UseParallelGC'];
 
 export const findDynamo = once((): Found<DynamoProgram> => {
@@ -51,11 +51,11 @@ export const findDynamo = once((): Found<DynamoProgram> => {
   return { thing: { command: [java, ...options, '-cp', path, 'Loopback', '-disableTelemetry'] } };
 });
 
-/** Once for every text of the launcher. */
+/** Compiles each version of the launcher once. */
 function compiledLauncher(java: string, home: string): string | undefined {
   const textHash = Bun.hash(readFileSync(launcher)).toString(36);
   const folder = join(cacheFolder, `dynamodb-launcher-${textHash}`);
-  // The compiler, unlike the machine, takes what libraries lie beside the jars for jars that are broken.
+  // Only jars: the compiler, unlike the JVM, mistakes the native libraries beside them for broken jars.
   const jars = [...new Bun.Glob('*.jar').scanSync({ cwd: home, absolute: true })].join(':');
   const compile = [java, '-m', 'jdk.compiler/com.sun.tools.javac.Main', '-cp', jars, '-d', '.', launcher];
   return unpackOnce(folder, 'Loopback.class', into => runs(compile, into)) ? folder : undefined;

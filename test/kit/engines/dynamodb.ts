@@ -22,7 +22,7 @@ export interface DynamoEngine extends Engine, SharedDynamo {
 }
 
 export interface DynamoOptions {
-  /** Faster, and gone when it ends; otherwise a restart keeps the data. */
+  /** Faster, but a restart loses the data. */
   readonly inMemory?: boolean;
 }
 
@@ -41,10 +41,10 @@ export const sharedDynamo = shareEngine(async (): Promise<SharedDynamo> => {
   };
 });
 
-/** In an engine that others share, which becomes slower with every table that it holds. */
+/** Tables in a shared engine, which becomes slower with every table. */
 const tablesGiven = new Set<string>();
 
-/** Drops what this process was given, some of which it may never have made. */
+/** Drops the tables that were named for this process, some of which may never have been created. */
 export async function dropGivenTables(): Promise<void> {
   for (const url of tablesGiven) {
     const address = parseAddress(url);
@@ -55,7 +55,7 @@ export async function dropGivenTables(): Promise<void> {
   tablesGiven.clear();
 }
 
-/** One of its own, which the caller stops. */
+/** An exclusive one, which the caller stops. */
 export function startDynamo(options: DynamoOptions = {}): Promise<DynamoEngine> {
   return startEngine('dynamodb', (folder, port) => new DynamoProcess(folder, port, options));
 }
@@ -71,7 +71,7 @@ class DynamoProcess extends EngineProcess implements DynamoEngine {
       name: 'DynamoDB Local',
       command: [...command, '-port', String(port), '-sharedDb', ...storage],
       stopSignal: 'SIGTERM',
-      // DynamoDB rejects an unsigned request with an error of its own.
+      // DynamoDB rejects an unsigned request with an error that names it.
       isReady: async () => (await (await fetch(endpoint)).text()).includes('dynamodb'),
     });
     this.endpoint = endpoint;

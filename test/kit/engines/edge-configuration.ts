@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A cache in front of Terse, in a process of its own. */
+/** A cache in front of Terse, in a separate process. */
 export interface Edge {
   readonly url: string;
-  /** What `TERSE_EDGE_PURGE` is for it. */
+  /** The value of `TERSE_EDGE_PURGE` for it. */
   readonly purgeAddress: string;
-  /** Where it logs what it answered. */
+  /** Its log of requests. */
   readonly logPath: string;
 }
 

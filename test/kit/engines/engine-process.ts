@@ -1,7 +1,7 @@
 /**
- * An engine as a process of ours, on a loopback port and in a folder of its own, that can be made to suffer what
- * engines suffer: it is paused, killed and started again, always at the same address and on the same data. Signals
- * reach the whole family, because some engines answer from processes that they start. It never outlives us.
+ * An engine as a child process, on a loopback port and in a separate folder, that a test can pause, kill and start
+ * again, always at the same address and on the same data. Signals reach all of its child processes, because some
+ * engines answer from these. It never outlives us.
  */
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,16 +11,16 @@ import { until } from '../until.ts';
 import { freeEnginePorts } from './free-port.ts';
 import { tellWatchdog } from './watchdog.ts';
 
-/** What a test may do to an engine. */
+/** The faults that a test can cause. */
 export interface Engine {
   /** Undefined while it does not run. */
   readonly pid: number | undefined;
-  /** It keeps its connections and answers nothing, as a machine does that hangs. */
+  /** Keeps connections open and answers nothing, like a machine that hangs. */
   pause(): void;
   resume(): void;
-  /** It ends at once, as in a power cut. */
+  /** Ends it at once, like a power cut. */
   kill(): Promise<void>;
-  /** Returns when it answers again, on its old port and data; also after a pause, a kill, or while it runs well. */
+  /** Returns when it answers again, on the same port and data, whether it was paused, killed or running. */
   restart(): Promise<void>;
   /** Ends it permanently and removes its data. */
   stop(): Promise<void>;
@@ -30,13 +30,13 @@ export interface Launch {
   readonly name: string;
   readonly command: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Whom it runs as, when that must not be who we are. */
+  /** The user that it runs as, if that must not be ours. */
   readonly uid?: number | undefined;
   /** Requests a clean shutdown. */
   readonly stopSignal: NodeJS.Signals;
-  /** When it takes longer to start than others do. */
+  /** For an engine that takes longer to start than others. */
   readonly startMaxMs?: number;
-  /** Whether it is ours that answers; not answering at all may also be said by throwing. */
+  /** Whether this very engine answers; may also throw if nothing answers. */
   isReady(): Promise<boolean>;
 }
 
@@ -48,7 +48,7 @@ const portTriesMax = 5;
 const logTailChars = 2_000;
 
 export interface FolderOptions {
-  /** For engines that write many small files, which costs a disk's file system more than the engine. */
+  /** For engines that write many small files, which is slow on a disk. */
   readonly inMemory?: boolean;
 }
 
@@ -89,7 +89,7 @@ export async function onFreePorts<Started>(
   }
 }
 
-/** Starts an engine in a folder of its own, which goes again when it does not start. */
+/** Starts an engine in a new folder, which is removed if it does not start. */
 export async function startEngine<Started extends EngineProcess>(
   name: string,
   make: (folder: string, port: number) => Started,
@@ -148,7 +148,7 @@ export class EngineProcess implements Engine {
 
   pause(): void {
     const family = this.#stopFamily();
-    // On a busy machine threads go on for a moment, and might answer the next request.
+    // On a busy machine threads continue for a moment, and might answer the next request.
     const untilMs = performance.now() + pauseMaxMs;
     while (!family.every(isStopped) && performance.now() < untilMs) Bun.sleepSync(1);
   }

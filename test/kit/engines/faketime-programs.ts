@@ -1,5 +1,5 @@
 /**
- * libfaketime, with which one process gets a wall clock that a test sets: from the system, or from the distribution's
+ * Finds libfaketime, which gives a process a wall clock that a test sets: on the system, or in the distribution's
  * package unpacked into the cache.
  */
 import { existsSync } from 'node:fs';

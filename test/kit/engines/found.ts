@@ -1,4 +1,4 @@
-/** What was looked for, or why it is unavailable. */
+/** The thing that was found, or why it is unavailable. */
 export type Found<Thing> = { readonly thing: Thing } | { readonly reason: string };
 
 export function thingOf<Thing>(found: Found<Thing>): Thing {

@@ -1,5 +1,5 @@
 /**
- * Ports for engines that are killed and come back at the same address. They lie below the range that systems use for
+ * Ports for engines that are killed and come back at the same address. They are below the range that systems use for
  * outgoing connections, one of which could otherwise take the port of an engine that is down. The port 10,000 above is
  * free as well: Redis Cluster's nodes talk to each other there.
  */

@@ -1,7 +1,7 @@
 /**
  * nginx, HAProxy and Varnish as plain HTTP proxies, for tests of message boundaries. Each shares a few connections to
- * the server among all clients, gives every request that it forwards an id of its own in `X-Forwarded-Id`, forwards what
- * it can be made to forward, and closes a client's connection that has been idle for a moment.
+ * the server among all clients, gives every request a unique id in `X-Forwarded-Id`, is configured to forward as much
+ * as possible, and closes a client's connection after a short idle time.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ interface Proxy {
   readonly versionOption: string;
 }
 
-/** One of its own, which the caller stops. `target` is where requests go, as `host:port`. */
+/** An exclusive one, which the caller stops. `target` is where requests go, as `host:port`. */
 export function startHttpProxy(name: HttpProxyName, target: string): Promise<HttpProxy> {
   return startEngine(
     name,

@@ -10,7 +10,7 @@ export interface KafkaProgram {
 }
 
 const version = '4.1.0';
-/** By which the broker says why it does not start. */
+/** The logger, with which the broker reports why it does not start. */
 const loggerVersion = '1.7.36';
 const javaVersionMin = 17;
 const jar = `kafka_2.13-${version}.jar`;
@@ -30,7 +30,7 @@ export const findKafka = once((): Found<KafkaProgram> => {
       reason: maven === null ? 'no Maven on PATH, by which Kafka comes' : 'Kafka cannot be had by Maven',
     };
   }
-  // Brokers of tests hold little and live for seconds, on machines that have other things to do.
+  // Brokers of tests have little data and run for seconds, on busy machines.
   const quick = ['-Xms64m', '-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto'];
   const options = [
     ...quick,

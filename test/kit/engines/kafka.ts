@@ -39,14 +39,14 @@ export interface KafkaClusterEngine extends SharedKafka {
 }
 
 export interface KafkaOptions {
-  /** Settings of the broker, by their own names. */
+  /** Settings of the broker, by Kafka's names. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Ports beside its own by their protocols, such as `{ SASL_PLAINTEXT: 9093 }`. */
+  /** Additional ports by protocol, such as `{ SASL_PLAINTEXT: 9093 }`. */
   readonly listeners?: Readonly<Record<string, number>>;
 }
 
 const clusterSize = 3;
-/** Three of them at once are a lot of work for a small machine. */
+/** Long, because starting three brokers at once is slow on a small machine. */
 const startMaxMs = 150_000;
 const healthyMaxMs = 120_000;
 const healthyPauseMs = 100;
@@ -63,7 +63,7 @@ export const sharedKafka = shareEngine(async (): Promise<SharedKafka> => {
   return { freshTopicUrl: options => topicUrl(servers, 1, options) };
 });
 
-/** One of its own, which the caller stops. */
+/** An exclusive one, which the caller stops. */
 export function startKafka(options: KafkaOptions = {}): Promise<KafkaEngine> {
   return onFreePorts(2, async ports => {
     const broker = new BrokerProcess(1, nodesOn(ports), options);
@@ -77,7 +77,7 @@ export function startKafka(options: KafkaOptions = {}): Promise<KafkaEngine> {
   });
 }
 
-/** Three brokers, of which any two are enough: topics are replicated to all and written to at least two. */
+/** Three brokers, any two of which suffice: topics are replicated to all and written to at least two. */
 export function startKafkaCluster(options: KafkaOptions = {}): Promise<KafkaClusterEngine> {
   return onFreePorts(2 * clusterSize, async ports => {
     const cluster = new KafkaCluster(nodesOn(ports), options);
@@ -114,7 +114,7 @@ class BrokerProcess extends EngineProcess implements KafkaEngine {
     const { port, controllerPort } = nodes.find(node => node.id === id)!;
     const data = join(folder, 'data');
     mkdirSync(data);
-    writeFileSync(join(data, 'meta.properties'), lines(birthMark(id, nodes)));
+    writeFileSync(join(data, 'meta.properties'), lines(formatOf(id, nodes)));
     const replicas = String(nodes.length);
     const extra = Object.keys(listeners).map(protocol => `${protocol}:${protocol}`);
     const listenAddresses = Object.entries({ PLAINTEXT: port, ...listeners })
@@ -135,13 +135,13 @@ class BrokerProcess extends EngineProcess implements KafkaEngine {
       'transaction.state.log.replication.factor': replicas,
       'transaction.state.log.min.isr': '1',
       'min.insync.replicas': nodes.length === 1 ? '1' : '2',
-      // Small and quick: one client, little memory, and members that are missed after a second or two.
+      // Small and quick: few threads, little memory, short waits.
       'num.network.threads': '2',
       'num.io.threads': '4',
       'log.cleaner.dedupe.buffer.size': '4194304',
       'group.initial.rebalance.delay.ms': '0',
       'group.min.session.timeout.ms': '1000',
-      // One that is gone is replaced within seconds, but not one that a busy machine keeps waiting.
+      // A dead broker is replaced within seconds, but not one that a busy machine slows down.
       'broker.session.timeout.ms': '6000',
       'broker.heartbeat.interval.ms': '1000',
       'controller.quorum.fetch.timeout.ms': '6000',
@@ -177,7 +177,7 @@ class KafkaCluster implements KafkaClusterEngine {
 
   async revive(): Promise<void> {
     if (this.#running().length === this.brokers.length) return;
-    // Together, because a controller alone is no majority and answers no requests.
+    // Together, because a single controller has no majority and answers no requests.
     const starts = await Promise.allSettled(this.brokers.map(broker => broker.revive()));
     const failed = starts.find(({ status }) => status === 'rejected');
     if (failed?.status === 'rejected') throw failed.reason;
@@ -209,8 +209,8 @@ class KafkaCluster implements KafkaClusterEngine {
   }
 }
 
-/** What a formatted data folder says of itself; the names are 16 bytes each, the same for the same node. */
-function birthMark(id: number, nodes: readonly Node[]): Record<string, string> {
+/** The metadata of a formatted data folder; ids are 16 bytes each, and the same for the same node. */
+function formatOf(id: number, nodes: readonly Node[]): Record<string, string> {
   const name = (text: string) => createHash('md5').update(text).digest('base64url');
   return {
     version: '1',

@@ -10,7 +10,7 @@ export interface NginxEdge extends Engine, Edge {}
 
 export type NginxEdgeFile = 'edge.conf' | 'edge-revalidate.conf';
 
-/** One of its own, which the caller stops. `origin` is where Terse answers, as `host:port`. */
+/** An exclusive one, which the caller stops. `origin` is where Terse answers, as `host:port`. */
 export function startNginxEdge(origin: string, file: NginxEdgeFile): Promise<NginxEdge> {
   return startEngine('nginx', (folder, port) => new NginxEdgeProcess(folder, port, origin, file));
 }

@@ -1,6 +1,6 @@
 /**
- * Where Postgres is: on PATH, where Debian keeps it, or in an npm package that holds its programs. A fresh data
- * folder is made once per version and copied for every start, which is much faster than making it.
+ * Finds Postgres: on PATH, in Debian's folder, or in an npm package with its programs. A fresh data folder is created
+ * once per version and copied for every start, which is much faster than creating it.
  */
 import { chownSync, existsSync, readdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';

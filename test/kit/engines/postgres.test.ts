@@ -42,7 +42,7 @@ describeWithEngine(
     });
     afterAll(() => engine.stop());
 
-    test('takes the settings it is given', async () => {
+    test('uses the given settings', async () => {
       expect(await rows(engine.url, 'SHOW max_connections')).toEqual([{ max_connections: '20' }]);
     });
 

@@ -17,14 +17,14 @@ export interface SharedPostgres extends Revivable {
 }
 
 export interface PostgresServer extends Engine {
-  /** Leads to an empty database. */
+  /** The address of an empty database. */
   readonly url: string;
   /** Host and port alone, as the `replica` part of an address wants them. */
   readonly address: string;
 }
 
 export interface PostgresEngine extends PostgresServer, SharedPostgres {
-  /** Follows the primary; reads only. Paused and killed apart from it, stopped with it. */
+  /** A read-only replica of the primary. Paused and killed separately, stopped together. */
   readonly replica?: PostgresServer;
 }
 
@@ -32,7 +32,7 @@ export interface PostgresOptions {
   readonly replica?: boolean;
   /** Maps the primary's address to the address that the replica connects to; the same address by default. */
   readonly replicaThrough?: (address: string) => Promise<string>;
-  /** Without it a commit is lost when the machine loses power, which no test of ours makes it do. */
+  /** Only needed if the machine loses power, which no test causes. */
   readonly fsync?: boolean;
   /** Server settings, such as `{ max_connections: '20' }`. */
   readonly settings?: Readonly<Record<string, string>>;
@@ -46,7 +46,7 @@ export const sharedPostgres = shareEngine(async (): Promise<SharedPostgres> => {
     : { freshDatabase: () => createDatabase(given) };
 });
 
-/** One of its own, which the caller stops. */
+/** An exclusive one, which the caller stops. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresEngine> {
   const primary = await startServer(options);
   if (options.replica !== true) return primary;
@@ -72,7 +72,7 @@ class PostgresProcess extends EngineProcess implements PostgresEngine {
       name: 'Postgres',
       command,
       uid: postgresUid,
-      // "Fast": it ends its connections rather than wait for them.
+      // "Fast" shutdown: it ends its connections instead of waiting for them.
       stopSignal: 'SIGINT',
       async isReady() {
         const [row] = await query(url, 'SHOW data_directory');
@@ -88,18 +88,18 @@ class PostgresProcess extends EngineProcess implements PostgresEngine {
   }
 
   override async stop(): Promise<void> {
-    // First, because a primary that ends waits for those that follow it.
+    // The replica first, because a primary waits for its replicas when it ends.
     await this.replica?.stop();
     await super.stop();
   }
 }
 
-/** With the address of a primary it follows that one. */
+/** With `primaryAddress` it starts as a replica of that server. */
 function startServer(options: PostgresOptions, primaryAddress?: string): Promise<PostgresProcess> {
   const { server, template } = thingOf(findPostgres());
   return startEngine('postgres', (folder, port) => {
     const data = join(folder, 'data');
-    // A replica starts from the same copy as its primary did and gets all that happened since from it.
+    // A replica starts from the same copy as its primary and replicates everything since.
     if (!existsSync(data)) copyForPostgres(template, data);
     if (primaryAddress !== undefined) writeFileSync(join(data, 'standby.signal'), '');
     const settings = {
@@ -117,9 +117,9 @@ function settingsOf({ fsync = true, settings }: PostgresOptions, port: number): 
     port: String(port),
     unix_socket_directories: '',
     max_connections: '300',
-    // In the data folder, which goes with it: what a killed one has in /dev/shm stays there.
+    // Shared memory in the data folder, which is removed: a killed server would leave files in /dev/shm.
     dynamic_shared_memory_type: 'mmap',
-    // A replica that was down for a while still finds there what it missed.
+    // Enough for a replica that was down for a while.
     wal_keep_size: '512MB',
     fsync: fsync ? 'on' : 'off',
     ...settings,
@@ -130,7 +130,7 @@ function settingsToFollow(address: string): Record<string, string> {
   const { hostname, port } = new URL(`postgres://${address}`);
   return {
     primary_conninfo: `host=${hostname} port=${port} user=${superuser}`,
-    // A replica that allows fewer than its primary ever did refuses to start.
+    // At least as many as the primary ever allowed, or the replica does not start.
     max_connections: '1000',
   };
 }

@@ -21,7 +21,7 @@ export interface PrometheusOptions {
   readonly target: string;
 }
 
-/** One of its own, which the caller stops. */
+/** An exclusive one, which the caller stops. */
 export function startPrometheus(options: PrometheusOptions): Promise<PrometheusEngine> {
   return startEngine('prometheus', (folder, port) => new PrometheusProcess(folder, port, options));
 }

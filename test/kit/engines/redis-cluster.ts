@@ -1,7 +1,6 @@
 /**
- * A real Redis Cluster for tests: three primaries and a replica of each. The nodes are born knowing each other, from
- * the file in which a node keeps what it knows, so there is no meeting to wait for; a primary that is gone is
- * replaced after a second or two.
+ * A real Redis Cluster for tests: three primaries and a replica of each. The nodes start with a written nodes.conf and
+ * know each other at once; a dead primary is replaced after a second or two.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,13 +17,13 @@ export interface RedisNode extends Engine {
 }
 
 export interface RedisClusterEngine extends SharedRedis {
-  /** At first the three primaries, then a replica of each in the same order. */
+  /** Initially the three primaries, then a replica of each in the same order. */
   readonly nodes: readonly RedisNode[];
-  /** Those that are primaries now, as the nodes that run see it. */
+  /** The current primaries, as the running nodes see it. */
   primaries(): Promise<RedisNode[]>;
   /** The primary that holds this key now. */
   primaryOf(key: string): Promise<RedisNode>;
-  /** Returns when every node that runs sees all slots served, by the same primaries, and every replica follows. */
+  /** Returns when every running node sees all slots served by the same primaries, and every replica follows. */
   untilHealthy(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -34,7 +33,7 @@ const slotCount = 16_384;
 const nodeTimeoutMs = 1_000;
 const healthyMaxMs = 60_000;
 const healthyPauseMs = 50;
-/** A node that hangs is not waited for, because the others know as much. */
+/** Short, because a node that hangs is not needed: the others know as much. */
 const viewMaxMs = 1_000;
 
 /** One per test process, or the cluster that TERSE_TEST_REDIS_CLUSTER names. No test may pause or stop it. */
@@ -45,7 +44,7 @@ export const sharedRedisCluster = shareEngine(async (): Promise<SharedRedis> => 
   return { url: given, flush: () => flushCluster(`redis://${firstNode}`) };
 });
 
-/** One of its own, which the caller stops. */
+/** An exclusive one, which the caller stops. */
 export function startRedisCluster(options: RedisOptions = {}): Promise<RedisClusterEngine> {
   return onFreePorts(2 * primaryCount, async ports => {
     const cluster = new RedisCluster(ports, options);
@@ -67,15 +66,15 @@ class RedisCluster implements RedisClusterEngine {
     this.url = `redis-cluster://${ports.map(port => `127.0.0.1:${port}`).join(',')}`;
     this.nodes = ports.map(port => {
       const folder = engineFolder('redis-node');
-      writeFileSync(join(folder, 'nodes.conf'), knownAtBirth(ports, port));
+      writeFileSync(join(folder, 'nodes.conf'), nodesConfiguration(ports, port));
       return new RedisProcess(folder, port, {
         settings: {
           'cluster-enabled': 'yes',
           'cluster-config-file': 'nodes.conf',
           'cluster-node-timeout': String(nodeTimeoutMs),
-          // However long a replica was out of touch, it is better than nothing.
+          // A replica may take over however long it was disconnected.
           'cluster-replica-validity-factor': '0',
-          // A primary waits by default for more replicas that want a copy; there is one.
+          // Do not wait for further replicas before a sync: there is one.
           'repl-diskless-sync-delay': '0',
           ...settings,
         },
@@ -128,7 +127,7 @@ class RedisCluster implements RedisClusterEngine {
     return this.nodes.filter(node => node.pid !== undefined);
   }
 
-  /** One that comes back believes for a moment what it knew when it went, so all must believe the same. */
+  /** All running nodes must agree: one that comes back has outdated state for a moment. */
   async #isHealthy(): Promise<boolean> {
     const running = this.#running();
     const views = await Promise.all(running.map(({ url }) => servingPrimaries(url)));
@@ -140,7 +139,7 @@ class RedisCluster implements RedisClusterEngine {
     );
   }
 
-  /** Asks all of them, because one that is paused does not answer and one that was down may not know yet. */
+  /** Asks all nodes, because a paused one does not answer and a restarted one may not know yet. */
   async #servingPrimaries(): Promise<ServingPrimary[]> {
     const views = await Promise.all(this.#running().map(node => servingPrimaries(node.url).catch(() => [])));
     return views.sort((one, other) => slotsServed(other) - slotsServed(one))[0] ?? [];
@@ -174,7 +173,7 @@ function slotsServed(primaries: readonly ServingPrimary[]): number {
   return primaries.flatMap(({ slots }) => slots).reduce((sum, [first, last]) => sum + last - first + 1, 0);
 }
 
-/** All slots are served as this node sees it, and if it is a replica it follows. */
+/** Whether this node sees all slots served, and follows if it is a replica. */
 async function isInOrder(url: string): Promise<boolean> {
   const [cluster, replication] = [
     await askRedis(url, 'CLUSTER INFO'),
@@ -189,8 +188,8 @@ async function flushCluster(url: string): Promise<void> {
   await Promise.all(primaries.map(({ port }) => flushAt(`redis://${hostname}:${port}`)));
 }
 
-/** A nodes.conf: all nodes with their parts, and which of them the reader is. */
-function knownAtBirth(ports: readonly number[], ownPort: number): string {
+/** A nodes.conf: all nodes with their roles and slots, and which of them is the reader. */
+function nodesConfiguration(ports: readonly number[], ownPort: number): string {
   const lines = ports.map((port, n) => {
     const isPrimary = n < primaryCount;
     const flags = [...(port === ownPort ? ['myself'] : []), isPrimary ? 'master' : 'slave'].join(',');

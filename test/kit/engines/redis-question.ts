@@ -1,7 +1,7 @@
-/** One command to a Redis and all it answers, as text: enough to look after one, and no client to trust first. */
+/** Sends one command to a Redis and returns the answer as text, without a client library. */
 const answerMaxMsDefault = 10_000;
 
-/** Redis takes commands as plain lines as well, and closes the connection after the last one. */
+/** Redis accepts commands as plain lines; `QUIT` closes the connection. */
 export async function askRedis(
   url: string,
   command: string,
@@ -27,7 +27,7 @@ export async function askRedis(
   });
   const timer = setTimeout(() => answered.reject(new Error(`${url} does not answer`)), answerMaxMs);
   try {
-    // The login was answered first, the quit last.
+    // Without the answers to the login and to QUIT.
     const text = (await answered.promise).replace(/\+OK\r\n$/, '');
     return login === '' ? text : text.replace(/^\+OK\r\n/, '');
   } finally {

@@ -18,7 +18,7 @@ describeWithEngine(
     });
     afterAll(() => engine.stop());
 
-    test('takes the settings it is given', async () => {
+    test('uses the given settings', async () => {
       expect(await askRedis(engine.url, 'CONFIG GET maxmemory')).toContain(String(64 * 1024 * 1024));
     });
 

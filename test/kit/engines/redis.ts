@@ -28,7 +28,7 @@ export const sharedRedis = shareEngine(async (): Promise<SharedRedis> => {
   return { url: given, flush: () => flushAt(given) };
 });
 
-/** One of its own, which the caller stops. */
+/** An exclusive one, which the caller stops. */
 export function startRedis(options: RedisOptions = {}): Promise<RedisEngine> {
   return startEngine('redis', (folder, port) => new RedisProcess(folder, port, options));
 }
@@ -45,8 +45,8 @@ export class RedisProcess extends EngineProcess implements RedisEngine {
       port: String(port),
       dir: folder,
       appendonly: 'yes',
-      // With the usual 'everysec' an acknowledged write may be kept in memory for up to 2 s while a sync is under way,
-      // and die with a killed process.
+      // With the default 'everysec' an acknowledged write may be only in memory for up to 2 s during a sync, and a kill
+      // would lose it.
       appendfsync: 'no',
       save: '',
       ...settings,
@@ -56,7 +56,7 @@ export class RedisProcess extends EngineProcess implements RedisEngine {
       command: [server, ...Object.entries(all).flatMap(([name, value]) => [`--${name}`, value])],
       env,
       stopSignal: 'SIGTERM',
-      // While it still loads its log it reports its configuration, but nothing about its keys.
+      // While it loads its log it reports its configuration, but not its keys.
       isReady: async () =>
         (await askRedis(url, 'CONFIG GET dir')).includes(folder) &&
         (await askRedis(url, 'DBSIZE')).startsWith(':'),

@@ -1,6 +1,6 @@
 /**
- * The engines that start slowly, one server of each for a whole run; test files find them by their variables. They
- * drop their tables in DynamoDB Local, which becomes slower with every table that it holds.
+ * The engines that start slowly, one server of each for a whole run; test files find their addresses in variables.
+ * Tests drop their tables in DynamoDB Local, which becomes slower with every table.
  */
 import { startClickHouse } from './clickhouse.ts';
 import { whyNot } from './describe-with-engine.ts';
@@ -26,7 +26,7 @@ const at = (address: string, engine: { stop(): Promise<void> }): RunningEngine =
 
 const starts = {
   postgres: async () => {
-    // Hundreds of databases are made and left in a run, and none is used for long: cleaning them up in turn only costs.
+    // A run creates hundreds of databases, none of which is used for long: vacuuming them would only cost time.
     const engine = await startPostgres({ fsync: false, settings: { autovacuum: 'off' } });
     return at(engine.url, engine);
   },
@@ -44,7 +44,7 @@ const starts = {
   },
 } as const satisfies Record<string, () => Promise<RunningEngine>>;
 
-/** Leaves out what is given already and what is unavailable; a test that needs the latter says why. */
+/** Leaves out engines whose address is given and unavailable ones; tests that need the latter say why. */
 export async function startRunEngines(given: NodeJS.ProcessEnv): Promise<RunEngines> {
   const names = (Object.keys(starts) as (keyof typeof starts)[]).filter(
     name => given[variableOf(name)] === undefined && whyNot(name) === undefined,

@@ -1,6 +1,6 @@
 /**
- * Where S3-compatible storage is: a server from an npm package with its dependencies, installed only into the project's
- * cache, and run by Node in a process of its own.
+ * Finds S3-compatible storage: a server from an npm package with its dependencies, installed only into the project's
+ * cache, and run by Node in a separate process.
  */
 import { join } from 'node:path';
 import { type Found, once } from './found.ts';
@@ -23,6 +23,6 @@ export const findS3 = once((): Found<S3Program> => {
   if (!unpackOnce(folder, program, into => runs([...install, ...quietly], into))) {
     return { reason: 'the package of the S3 server cannot be had' };
   }
-  // It makes the marks between pages of a listing by a cipher that OpenSSL has put among the old ones.
+  // It encrypts continuation tokens of listings with a cipher that OpenSSL considers legacy.
   return { thing: { command: [node, '--openssl-legacy-provider', join(folder, program)] } };
 });

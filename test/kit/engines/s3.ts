@@ -12,7 +12,7 @@ import { type Revivable, shareEngine } from './shared-engine.ts';
 
 export interface SharedS3 extends Revivable {
   readonly keys: S3Keys;
-  /** The address of a prefix under which there is nothing yet. */
+  /** The address of an unused prefix. */
   freshAddress(): string;
 }
 
@@ -30,7 +30,7 @@ export const sharedS3 = shareEngine(async (): Promise<SharedS3> => {
   return { keys, freshAddress: () => freshPrefix(given) };
 });
 
-/** One of its own, which the caller stops. */
+/** An exclusive one, which the caller stops. */
 export function startS3(): Promise<S3Engine> {
   const program = thingOf(findS3());
   return startEngine('s3', (folder, port) => new S3Process(folder, port, program));

@@ -1,9 +1,9 @@
 /**
  * One engine for all tests of a process, started on the first request. When a test times out, bun ends every process
- * that was started meanwhile, and later tests should not suffer: the next caller finds it running.
+ * that was started meanwhile; the next caller then starts the engine again.
  */
 export interface Revivable {
-  /** Absent when it is not ours to start. */
+  /** Absent for an engine that we did not start. */
   revive?(): Promise<void>;
 }
 
@@ -13,7 +13,7 @@ export function shareEngine<Shared extends Revivable>(start: () => Promise<Share
   return async () => {
     started ??= start();
     const engine = await started;
-    // One after the other, and a failure is only that of who saw it.
+    // One after the other; a failure rejects only its own caller.
     revived = revived.catch(() => undefined).then(() => engine.revive?.());
     await revived;
     return engine;

@@ -35,7 +35,7 @@ describe('a package in the cache', () => {
     expect(contents()).toBe('half');
   });
 
-  test('is the one that was finished first when two unpack at once', () => {
+  test('is the first one finished when two unpack at once', () => {
     const isDone = unpack(into => {
       mkdirSync(folderIn());
       fillWith('faster')(folderIn());

@@ -11,7 +11,7 @@ export const cacheFolder = join(import.meta.dir, '../../../.cache');
 /** A machine without a network gives up after this, and does without. */
 const downloadMaxMs = 180_000;
 
-/** Fills `folder` by `fill` unless `program`, a path inside it, is there already; false when that cannot be done. */
+/** Calls `fill` unless `program`, a path inside `folder`, exists already; false when it fails. */
 export function unpackOnce(folder: string, program: string, fill: (into: string) => boolean): boolean {
   const isThere = () => existsSync(join(folder, program));
   if (isThere()) return true;
@@ -19,7 +19,7 @@ export function unpackOnce(folder: string, program: string, fill: (into: string)
   mkdirSync(unfinished, { recursive: true });
   try {
     if (!fill(unfinished) || !existsSync(join(unfinished, program))) return false;
-    // What an interrupted earlier version left behind would be in the way.
+    // Remove what an interrupted earlier version left behind.
     if (!isThere()) rmSync(folder, { recursive: true, force: true });
     renameSync(unfinished, folder);
     return true;
@@ -36,7 +36,7 @@ export function fetchNpmPackage(into: string, versioned: string): boolean {
   return runs(fetch, into) && unpackArchives(into, '*.tgz', archive => ['tar', '-xzf', archive]);
 }
 
-/** Every archive goes once its files are there. */
+/** Removes each archive once it is unpacked. */
 export function unpackArchives(
   into: string,
   pattern: string,
@@ -50,7 +50,7 @@ export function unpackArchives(
   });
 }
 
-/** Waits without letting anything else run: whether tests are skipped must be known before they are listed. */
+/** Synchronous, because whether tests are skipped must be known before they are listed. */
 export function runs(command: string[], folder: string): boolean {
   if (Bun.which(command[0]!) === null) return false;
   const output = { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' } as const;

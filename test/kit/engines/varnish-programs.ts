@@ -1,5 +1,5 @@
 /**
- * Where Varnish with its xkey module is: installed, or in the distribution's packages unpacked into the cache. It compiles
+ * Finds Varnish with its xkey module: installed, or in the distribution's packages unpacked into the cache. It compiles
  * its configuration when it starts, so the machine needs a C compiler.
  */
 import { existsSync } from 'node:fs';

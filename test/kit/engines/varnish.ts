@@ -11,7 +11,7 @@ import { findVarnish } from './varnish-programs.ts';
 
 export interface Varnish extends Engine, Edge {}
 
-/** As docs/operations/edge.md has it. */
+/** The format in docs/operations/edge.md. */
 export const varnishLogFormat = [
   '%{VSL:Timestamp:Start[1]}x',
   '%{Varnish:vxid}x',
@@ -24,7 +24,7 @@ export const varnishLogFormat = [
   '%{Referer}i',
 ].join('\\t');
 
-/** One of its own, which the caller stops. `origin` is where Terse answers, as `host:port`. */
+/** An exclusive one, which the caller stops. `origin` is where Terse answers, as `host:port`. */
 export async function startVarnish(origin: string): Promise<Varnish> {
   const varnish = await startEngine('varnish', (folder, port) => new VarnishProcess(folder, port, origin));
   await varnish.startLog();
@@ -62,7 +62,7 @@ class VarnishProcess extends EngineProcess implements Varnish {
       isReady: async () => (await fetch(url, { method: 'PURGE' })).status === 400,
     });
     const logPath = join(folder, 'edge.log');
-    // Two processes in one folder would be one to the watchdog.
+    // The watchdog identifies processes by their folders.
     const logFolder = join(folder, 'log');
     mkdirSync(logFolder, { recursive: true });
     this.#log = new EngineProcess(logFolder, {

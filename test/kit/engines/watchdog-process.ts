@@ -1,14 +1,13 @@
 /**
- * Outlives the test process by a moment, however that ended, and ends the engines it left behind. It reads the
- * processes to watch from its standard input; the end of the input means that it is no longer needed. That works for
- * any user and also when the test process was killed.
+ * Ends the engines that a test process leaves behind, however that ended. It reads the processes to watch from its
+ * standard input, whose end means that the test process has ended. That works for any user and also after a kill.
  */
 import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { familyOf } from '../../../bench/kit/process-family.ts';
 import type { WatchedEngine } from './watchdog.ts';
 
-// A signal to the test process may go to its whole group, but the watchdog still has its work to do then.
+// A signal may go to the whole process group, but then the watchdog still has to end the engines.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
 
 const watched = new Map<string, number | undefined>();

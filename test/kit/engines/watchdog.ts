@@ -6,7 +6,7 @@ export interface WatchedEngine {
   readonly folder: string;
   /** Absent while it does not run. */
   readonly pid?: number;
-  /** Nothing is left to look after. */
+  /** The engine has ended and its folder is removed. */
   readonly isOver?: true;
 }
 
@@ -23,7 +23,7 @@ function startWatchdog(): Bun.Subprocess<'pipe', 'ignore', 'inherit'> {
     stdin: 'pipe',
     stdout: 'ignore',
     stderr: 'inherit',
-    // An interrupt from the terminal goes to all of a group, and this one has its work before it then.
+    // An interrupt from the terminal goes to the whole group, but the watchdog must survive it.
     detached: true,
   });
   child.unref();

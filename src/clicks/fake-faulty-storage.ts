@@ -1,4 +1,4 @@
-/** For tests of the pipeline: a real log, spill and warehouse in a folder of their own; what is injected is failure. */
+/** For tests of the pipeline: a real log, spill and warehouse in a temporary folder, with injected failures. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,25 +22,25 @@ export const backlogBounds = { memoryClicksMax: 30, memoryMs: 2_000, refusedClic
 export interface StartedPipeline {
   readonly pipeline: ClickPipeline;
   readonly writer: BacklogWriter<unknown>;
-  /** Brings this many batches of new clicks of the link `abc`. */
+  /** Accepts this many batches of new clicks of the link `abc`. */
   readonly send: (batches?: number) => Promise<void>;
 }
 
-export class Troubles {
+export class FaultyStorage {
   readonly folder = mkdtempSync(join(tmpdir(), 'terse-pipeline-'));
   readonly spillFolder = join(this.folder, 'spill');
   readonly clock = new ManualClock(samplesStart);
   readonly problems: string[] = [];
   readonly broken = { stream: false, warehouse: false };
   spillBytesMax = 1024 * 1024;
-  /** What happens while a pipeline pauses, and before anything is appended. */
+  /** Hooks: while a pipeline pauses, and before anything is appended. */
   onPause = async (): Promise<void> => {};
   /** How long counting takes each time. */
   countMs = 0;
   pieceClicksMin = 1;
   onAppend = (): void => {};
 
-  /** A process of that name, alive now and silent from here on. */
+  /** Starts a process of that name, which is alive now and silent from here on. */
   start(producer: string): StartedPipeline {
     const { clock } = this;
     const shared = { producer, clock, onProblem: (what: string) => void this.problems.push(what) };
@@ -79,12 +79,12 @@ export class Troubles {
     return sampleBatch(firstSequence, clicks);
   }
 
-  /** The log as it is, without trouble. */
+  /** The log itself, without injected failures. */
   log(producer: string): LocalLog {
     return createEmbeddedLog({ folder: this.folder, producer, clock: this.clock });
   }
 
-  /** The first numbers of the batches in the log, as they lie there. */
+  /** The first numbers of the batches in the log, in order. */
   async logged(): Promise<number[]> {
     const log = this.log('reader');
     const numbers: number[] = [];
