@@ -85,8 +85,8 @@ export const figureTable = {
 
   readRcu: documented(0.5, 'RCU', 'docs/operations/dynamodb.md'),
   createWcu: documented(4, 'WCU', 'docs/operations/dynamodb.md'),
-  changeWcu: documented(9, 'WCU', 'docs/operations/dynamodb.md'),
-  pollRcu: documented(1, 'RCU', 'docs/operations/dynamodb.md: a poll of the feed, each second and process'),
+  changeWcu: documented(15, 'WCU', 'docs/operations/dynamodb.md: an edit of the URL; a deletion takes 18'),
+  pollRcu: documented(6, 'RCU', 'docs/operations/dynamodb.md: a poll of the feed that finds changes'),
   tableQuotaUnits: documented(40_000, 'RCU, and WCU', 'DynamoDB’s quota per table, until one asks for more'),
   postgresConnections: assumed(2_000, 'connections', 'beyond it Postgres spends itself on them'),
   flushesPerS: documented(5, 'a second', 'docs/clicks.md: batches that a process hands on'),

@@ -178,8 +178,12 @@ function startOf({ cursor, toMs }: AuditQuery): string {
   throw invalidCursor();
 }
 
-/** Whether entries of the source may have to be skipped. */
-function isFiltered({ subjectKinds, accountId, action, fromMs, toMs }: AuditQuery): boolean {
+/** Whether entries of the source may have to be skipped: its own partition is no filter. */
+function isFiltered(query: AuditQuery): boolean {
+  const { index } = sourceOf(query);
+  const { action, fromMs, toMs } = query;
+  const subjectKinds = index === 'subject' ? undefined : query.subjectKinds;
+  const accountId = index === 'account' ? undefined : query.accountId;
   return [subjectKinds, accountId, action, fromMs, toMs].some(each => each !== undefined);
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { freshDynamoTable } from '../../test/kit/dynamo-table.ts';
+import { freshDynamoTable, makeTable } from '../../test/kit/dynamo-table.ts';
 import { describeWithEngine } from '../../test/kit/engines/describe-with-engine.ts';
 import { fakeAccount, fakeKey, fakeNote } from '../accounts/fake-actors.ts';
 import { fakeSession } from '../accounts/session-store.conformance.ts';
@@ -34,9 +34,17 @@ function auditItems({ at, ...entry }: AuditRecord) {
   ];
 }
 
+/** Its indexes of the audit log; those of links are the same. */
+const formerTable = (url: string): Promise<void> =>
+  makeTable(url, ['pk', 'sk'], {
+    'audit-by-account': ['auditAccount', 'sk'],
+    'audit-by-day': ['auditDay', 'sk'],
+  });
+
 describeWithEngine('dynamodb', 'a table of the version before records', () => {
   test('is found whole, however many processes start on it at once', async () => {
-    const { url, dynamo, dispose } = await freshDynamoTable();
+    const { url, dynamo, dispose } = await freshDynamoTable(formerTable);
+    expect(await dynamo.ensureTable()).toEqual([]);
     const account = fakeAccount('acc_1', { role: 'admin', email: 'ada@example.com' });
     const member = fakeAccount('acc_2');
     const keys = Array.from({ length: 60 }, (_, n) => fakeKey(`key_${n}`, 'acc_1', { createdAt: 2_000 + n }));

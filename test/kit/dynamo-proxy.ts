@@ -18,6 +18,13 @@ export type DynamoFault =
   /** The call is executed, but answered with an error. */
   | 'answer-lost';
 
+export interface MeteredCall {
+  readonly operation: string;
+  readonly body: string;
+  readonly rcu: number;
+  readonly wcu: number;
+}
+
 export interface DynamoProxy {
   /** The address of the same table through here. */
   readonly url: string;
@@ -27,6 +34,8 @@ export interface DynamoProxy {
   calls(operation: string): number;
   /** The request bodies, as JSON. */
   readonly bodies: readonly string[];
+  /** What the calls that read or wrote items cost, in the order of their answers; from `meter` on. */
+  meter(): readonly MeteredCall[];
   stop(): Promise<void>;
 }
 
@@ -41,6 +50,7 @@ export function startDynamoProxy(tableUrl: string): DynamoProxy {
   const bodies: string[] = [];
   const counts = new Map<string, number>();
   const faults = new Map<string, { fault: DynamoFault; left: number }>();
+  let metered: MeteredCall[] | undefined;
 
   const server = Bun.serve({
     hostname: '127.0.0.1',
@@ -53,8 +63,12 @@ export function startDynamoProxy(tableUrl: string): DynamoProxy {
       const forward = async (text = body): Promise<Response> => {
         const headers = new Headers(request.headers);
         headers.delete('content-length');
-        const answer = await fetch(endpoint, { method: 'POST', headers, body: text });
-        return new Response(await answer.arrayBuffer(), { status: answer.status, headers: jsonHeaders });
+        const isMetered = metered !== undefined && /Item|Query/.test(operation);
+        const asked = isMetered ? `${text.slice(0, -1)},"ReturnConsumedCapacity":"INDEXES"}` : text;
+        const answer = await fetch(endpoint, { method: 'POST', headers, body: asked });
+        const answered = await answer.text();
+        if (isMetered && answer.ok) metered?.push({ operation, body, ...unitsOf(operation, body, answered) });
+        return new Response(answered, { status: answer.status, headers: jsonHeaders });
       };
       const planned = faults.get(operation);
       if (planned === undefined || planned.left === 0) return forward();
@@ -70,10 +84,49 @@ export function startDynamoProxy(tableUrl: string): DynamoProxy {
     url: target.href,
     fault: (operation, fault, times) => void faults.set(operation, { fault, left: times }),
     bodies,
+    meter: () => (metered = []),
     calls: operation => counts.get(operation) ?? 0,
     stop: () => server.stop(true),
   };
 }
+
+interface Consumed {
+  readonly CapacityUnits: number;
+  readonly GlobalSecondaryIndexes?: Record<string, { CapacityUnits: number }>;
+}
+
+interface Asked {
+  readonly ConsistentRead?: boolean;
+  readonly RequestItems?: Record<string, { Keys: unknown[]; ConsistentRead?: boolean }>;
+  readonly TransactItems?: { Put?: { Item: Json } }[];
+}
+
+/**
+ * As DynamoDB Local says, except where it does not count as DynamoDB documents it: a transaction costs two units for
+ * each kilobyte of each item, and what is not found is not free.
+ */
+function unitsOf(operation: string, body: string, answer: string): Pick<MeteredCall, 'rcu' | 'wcu'> {
+  const { ConsumedCapacity } = JSON.parse(answer) as { ConsumedCapacity: Consumed | Consumed[] };
+  const [said] = [ConsumedCapacity].flat();
+  const units = said?.CapacityUnits ?? 0;
+  const { RequestItems = {}, TransactItems = [], ...asked } = JSON.parse(body) as Asked;
+  if (/Get|Query/.test(operation)) {
+    const [batch = { Keys: [0], ...asked }] = Object.values(RequestItems);
+    return { rcu: Math.max(units, batch.Keys.length * (batch.ConsistentRead === true ? 1 : 0.5)), wcu: 0 };
+  }
+  if (operation !== 'TransactWriteItems') return { rcu: 0, wcu: units };
+  const items = TransactItems.map(({ Put }) => 2 * Math.max(1, Math.ceil(bytesOf(Put?.Item ?? {}) / 1_024)));
+  // Local counts four for each write of an index in a transaction, and one for each other.
+  const indexes = Object.values(said?.GlobalSecondaryIndexes ?? {}).map(index => index.CapacityUnits / 4);
+  return { rcu: 0, wcu: [...items, ...indexes].reduce((sum, each) => sum + each, 0) };
+}
+
+/** Names and values, as the engine counts them. */
+const bytesOf = (item: Json): number =>
+  Object.entries(item).reduce(
+    (sum, [name, value]) => sum + Buffer.byteLength(name + Object.values(value as Json).join()),
+    0,
+  );
 
 const jsonHeaders = { 'content-type': 'application/x-amz-json-1.0' };
 const dynamoError = 'com.amazonaws.dynamodb.v20120810#';

@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { startTerse } from '../../src/compose.ts';
 import { loadConfig } from '../../src/config/config.ts';
+import type { Drivers } from '../../src/drivers.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { adminKey, temporaryFolder, withoutLimits } from './terse-process.ts';
 
@@ -17,11 +18,13 @@ export interface TerseHere {
 export interface TerseHereOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
+  readonly drivers?: Partial<Drivers>;
 }
 
 export async function startTerseHere({
   env = {},
   clock = systemClock,
+  drivers = {},
 }: TerseHereOptions = {}): Promise<TerseHere> {
   const dataFolder = temporaryFolder();
   const config = loadConfig({
@@ -33,7 +36,7 @@ export async function startTerseHere({
   });
   let logged = '';
   const log = createLog({ level: 'debug', clock: systemClock, write: text => (logged += text) });
-  const terse = await startTerse(config, log, { clock });
+  const terse = await startTerse(config, log, { clock, drivers });
   return {
     url: `http://127.0.0.1:${terse.server.port}`,
     dataFolder,

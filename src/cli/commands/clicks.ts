@@ -122,7 +122,7 @@ async function compare(
     'hours',
   );
   if (isJson) return printJson(context.stdout, answer);
-  const headings = ['HOUR', 'NOTED', 'RECORDED', 'COUNTED', 'KEPT', 'STREAM', 'UNCOUNTED', 'DRIFT'];
+  const headings = ['HOUR', 'PRODUCED', 'RECORDED', 'COUNTED', 'STORED', 'STREAM', 'UNCOUNTED', 'DRIFT'];
   const rows = answer.hours.map(({ hour, noted, recorded, settling, drift, ...row }) => [
     hour.slice(0, 13),
     ...numbers(noted, recorded),

@@ -88,7 +88,7 @@ describe('terse reconcile', () => {
   test('compares the counts of hours, and reads the stream only when asked', async () => {
     api.answer = () => Response.json(comparison);
     const { stdout } = await api.terse(['reconcile', '--compare']);
-    expect(stdout).toMatch(/HOUR +NOTED +RECORDED +COUNTED +KEPT +STREAM +UNCOUNTED +DRIFT/);
+    expect(stdout).toMatch(/HOUR +PRODUCED +RECORDED +COUNTED +STORED +STREAM +UNCOUNTED +DRIFT/);
     expect(stdout).toMatch(/2026-06-01T10 +100 +100 +95 +- +100 +0 +5\.0000% settling/);
     await api.terse(['reconcile', '2026-06-01', '--stream', '--json']);
     expect(api.requests.map(({ path }) => path)).toEqual([

@@ -1,36 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { patientCalls } from '../../../test/kit/dynamo-links.ts';
 import { startDynamoProxy } from '../../../test/kit/dynamo-proxy.ts';
+import { makeTable } from '../../../test/kit/dynamo-table.ts';
 import { describeWithEngine } from '../../../test/kit/engines/describe-with-engine.ts';
 import { type DynamoEngine, startDynamo } from '../../../test/kit/engines/dynamodb.ts';
 import { systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';
-import { parseAddress } from './address.ts';
 import { type Dynamo, openDynamo } from './dynamodb.ts';
 import { indexNames } from './queries.ts';
 
 const open = (url: string): Dynamo =>
   openDynamo(url, { clock: systemClock, random: systemRandom, ...patientCalls });
-
-/** Makes a table that has this key and no index. */
-async function makeTable(url: string, keys: readonly [string, string]): Promise<void> {
-  const { table, region, endpoint } = parseAddress(url);
-  const credentials = { accessKeyId: 'terse', secretAccessKey: 'terse' };
-  const client = new DynamoDBClient({ region, endpoint: endpoint!, credentials });
-  await client.send(
-    new CreateTableCommand({
-      TableName: table,
-      BillingMode: 'PAY_PER_REQUEST',
-      AttributeDefinitions: keys.map(AttributeName => ({ AttributeName, AttributeType: 'S' as const })),
-      KeySchema: [
-        { AttributeName: keys[0], KeyType: 'HASH' },
-        { AttributeName: keys[1], KeyType: 'RANGE' },
-      ],
-    }),
-  );
-  client.destroy();
-}
 
 describeWithEngine(
   'dynamodb',
@@ -51,6 +31,7 @@ describeWithEngine(
       expect(done.flat().filter(line => line.startsWith('made the table'))).toHaveLength(1);
       expect(await open(url).ensureTable()).toEqual([]);
       for (const index of indexNames) expect((await openers[0]!.query({ pk: 'x', index })).items).toEqual([]);
+      await expect(openers[0]!.query({ pk: 'x', index: 'audit-by-day' })).rejects.toThrow();
       for (const dynamo of openers) dynamo.close();
     });
 

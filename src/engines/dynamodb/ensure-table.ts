@@ -122,9 +122,9 @@ const isBuilding = ({ GlobalSecondaryIndexes = [] }: TableDescription): boolean 
   GlobalSecondaryIndexes.some(({ IndexStatus }) => IndexStatus !== undefined && IndexStatus !== 'ACTIVE');
 
 function indexInput(IndexName: IndexName): GlobalSecondaryIndex {
-  const { pk, sk, holds } = tableIndexes[IndexName];
-  const ProjectionType = holds === 'keys' ? 'KEYS_ONLY' : 'ALL';
-  return { IndexName, KeySchema: keySchema(pk, sk), Projection: { ProjectionType } };
+  const { pk, sk } = tableIndexes[IndexName];
+  // What is found is looked up in the table: so an index is as small as it can be, and shows nothing outdated.
+  return { IndexName, KeySchema: keySchema(pk, sk), Projection: { ProjectionType: 'KEYS_ONLY' } };
 }
 
 const keyTypes = (name: IndexName): Map<string, 'S' | 'N'> =>
