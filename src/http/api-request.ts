@@ -4,7 +4,7 @@
  */
 import type { WireRequest } from './wire/wire-request.ts';
 
-export interface ApiRequest extends Pick<Request, 'method' | 'url' | 'signal'> {
+export interface ApiRequest extends Pick<Request, 'method' | 'url'> {
   readonly headers: RequestHeaders;
   readonly body: ReadableStream<Uint8Array> | null;
   bytes(): Promise<Uint8Array>;
@@ -46,10 +46,5 @@ export class RoutedRequest implements ApiRequest {
 
   bytes(): Promise<Uint8Array> {
     return new Response(this.wire.body ?? null).bytes();
-  }
-
-  /** Never aborted: a client that leaves ends the stream of its answer. */
-  get signal(): AbortSignal {
-    return new AbortController().signal;
   }
 }

@@ -9,7 +9,6 @@ import { streamed } from './wire/answer.ts';
 interface LiveStreamOptions {
   readonly watchers: WatchList;
   readonly code: string;
-  readonly signal: AbortSignal;
   readonly clock: Clock;
   /** Rejects when the subscriber has lost access. */
   readonly confirm: () => Promise<unknown>;
@@ -22,7 +21,7 @@ const beatMs = 5_000;
 const queuedBytesMax = 256 * 1024;
 
 export function liveStream(options: LiveStreamOptions): Response {
-  const { watchers, code, signal, clock, confirm, onEnd } = options;
+  const { watchers, code, clock, confirm, onEnd } = options;
   const encoder = new TextEncoder();
   let end = (): void => {};
   const stream = new ReadableStream<Uint8Array>(
@@ -56,7 +55,6 @@ export function liveStream(options: LiveStreamOptions): Response {
           stopBeats();
           onEnd();
         };
-        signal.addEventListener('abort', () => end());
         send(': watching\n\n');
       },
       cancel: () => end(),

@@ -5,13 +5,13 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { sleep, systemClock } from '../../src/base/clock.ts';
 import { callerOf } from '../kit/client.ts';
 import { expectProblem } from '../kit/expect-problem.ts';
 import { metricOf } from '../kit/follow.ts';
 import { addAccount, storedRows } from '../kit/stored-rows.ts';
 import { startTerseHere } from '../kit/terse-here.ts';
 import { temporaryFolder } from '../kit/terse-process.ts';
+import { until } from '../kit/until.ts';
 
 const folder = temporaryFolder();
 const listPath = join(folder, 'feed.txt');
@@ -33,11 +33,6 @@ const codeTo = async (longUrl: string): Promise<string> => (await create(longUrl
 const statusOf = async (code: string): Promise<number> => (await call('GET', `/${code}`)).status;
 const blocklist = async () => (await call('GET', '/api/v1/blocklist')).body;
 const fileStatus = async () => (await blocklist()).lists[1];
-
-/** Bounded by the test's own time limit. */
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(systemClock, 20);
-}
 
 describe('a listed destination', () => {
   const listed = ['https://evil.example/', 'http://a.b.evil.example:8080/x', 'https://good.example/bad?x=1'];
@@ -105,17 +100,23 @@ describe('a list that changes on disk', () => {
     const code = await codeTo('https://turned.example/page');
     expect(await statusOf(code)).toBe(302);
     writeList('evil.example', 'turned.example');
-    await until(async () => (await create('https://turned.example/')).status === 403);
+    await until(
+      'the new entry to be in force',
+      async () => (await create('https://turned.example/')).status === 403,
+    );
     const answer = await call('GET', `/${code}`);
     expectProblem(answer, 410, 'link_unsafe');
     expect(answer.headers.get('location')).toBeNull();
     writeList('evil.example');
-    await until(async () => (await statusOf(code)) === 302);
+    await until('the link to be released', async () => (await statusOf(code)) === 302);
   });
 
   test('keeps its old version and reports it when it is broken, empty or gone', async () => {
     writeList('evil.example', 'steady.example');
-    await until(async () => (await create('https://steady.example/')).status === 403);
+    await until(
+      'the entry to be in force',
+      async () => (await create('https://steady.example/')).status === 403,
+    );
     const faults: [() => void, string][] = [
       [() => writeFileSync(listPath, '<html>\n<body>502 Bad Gateway\n'), 'cannot be read'],
       [() => writeFileSync(listPath, ''), 'empty'],
@@ -123,21 +124,27 @@ describe('a list that changes on disk', () => {
     ];
     for (const [breakIt, fault] of faults) {
       breakIt();
-      await until(async () => (await fileStatus()).fault?.includes(fault) ?? false);
+      await until(
+        'the fault to be reported',
+        async () => (await fileStatus()).fault?.includes(fault) ?? false,
+      );
       expect(await fileStatus()).toMatchObject({ name: 'feed.txt', state: 'kept', entries: 2 });
       expectProblem(await create('https://steady.example/'), 403, 'url_blocked');
       expect(await metricOf(terse.url, 'terse_list_healthy{list="feed.txt"}')).toBe(0);
       expect(terse.logged()).toContain(fault);
     }
     writeList('evil.example');
-    await until(async () => (await fileStatus()).state === 'loaded');
+    await until('the file to be loaded', async () => (await fileStatus()).state === 'loaded');
     expect(await metricOf(terse.url, 'terse_list_healthy{list="feed.txt"}')).toBe(1);
     expect((await create('https://steady.example/')).status).toBe(201);
   });
 
   test('leaves out a line that would block unrelated sites, and reports it', async () => {
     writeList('evil.example', 'co.uk', 'com');
-    await until(async () => (await fileStatus()).complaints.refused === 2);
+    await until(
+      'the rejected lines to be counted',
+      async () => (await fileStatus()).complaints.refused === 2,
+    );
     expect((await fileStatus()).complaints.examples[0]).toContain('line 2: "co.uk"');
     expect((await create('https://www.bbc.co.uk/')).status).toBe(201);
   });

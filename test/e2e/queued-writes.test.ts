@@ -1,6 +1,5 @@
 /** Queued writes as callers and visitors see them, with real Kafka, Redis and Postgres. */
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { sleep, systemClock } from '../../src/base/clock.ts';
 import { type Call, callerOf } from '../kit/client.ts';
 import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
 import { sharedKafka } from '../kit/engines/kafka.ts';
@@ -10,6 +9,7 @@ import { askRedis } from '../kit/engines/redis-question.ts';
 import { expectProblem } from '../kit/expect-problem.ts';
 import { follow, metricOf } from '../kit/follow.ts';
 import { startTerseHere, type TerseHere } from '../kit/terse-here.ts';
+import { until } from '../kit/until.ts';
 
 describeWithEngine('kafka', 'queued writes', () => {
   describeWithEngine('postgres', 'into Postgres', () => {
@@ -44,14 +44,17 @@ function body(): void {
   };
   /** The first answers after a start may be 503, until the topic is created. */
   const untilReady = async (call: Call): Promise<void> => {
-    await until(async () => (await create(call, { longUrl: 'https://example.com/first' })).status === 201);
+    await until(
+      'a queued create to succeed',
+      async () => (await create(call, { longUrl: 'https://example.com/first' })).status === 201,
+    );
   };
   /** Retries while Redis does not answer in time, because links then go into the store. */
   const queueMany = async (url: string, call: Call): Promise<Awaited<ReturnType<Call>>['body']> => {
     const links = Array.from({ length: 200 }, (_, n) => ({ longUrl: `https://example.com/${n}` }));
     const queued = (): Promise<number> => metricOf(url, 'terse_links_queued_total');
     let answer: Awaited<ReturnType<Call>> | undefined;
-    await until(async () => {
+    await until('200 links to be queued', async () => {
       const before = await queued();
       answer = await call('POST', '/api/v1/links/bulk', { body: { links } });
       return (await queued()) - before === links.length;
@@ -87,8 +90,14 @@ function body(): void {
     expect(await follow(redirect.url, third)).toMatchObject({ status: 410 });
 
     const worker = await start({ TERSE_ROLES: 'worker' });
-    await until(async () => (await metricOf(worker.url, 'terse_links_drained_total')) >= 18);
-    await until(async () => (await metricOf(worker.url, 'terse_links_queue_length')) === 0);
+    await until(
+      'the links to be drained',
+      async () => (await metricOf(worker.url, 'terse_links_drained_total')) >= 18,
+    );
+    await until(
+      'the queue to be empty',
+      async () => (await metricOf(worker.url, 'terse_links_queue_length')) === 0,
+    );
     const { body } = await call('GET', '/api/v1/links?limit=100');
     const listed = body.links.map(({ shortCode }: { shortCode: string }) => shortCode);
     expect(listed).toEqual(expect.arrayContaining(made.filter(code => code !== third)));
@@ -141,8 +150,11 @@ function body(): void {
       201,
     );
     const worker = await start({ TERSE_ROLES: 'worker' });
-    await until(async () => (await metricOf(worker.url, 'terse_links_drained_total')) >= 30);
-    await until(async () => (await bulk(30)).status < 300);
+    await until(
+      '30 links to be drained',
+      async () => (await metricOf(worker.url, 'terse_links_drained_total')) >= 30,
+    );
+    await until('the queue to have room again', async () => (await bulk(30)).status < 300);
   });
 
   test('without Redis links go into the store, and a link that may be pending is not reported as missing', async () => {
@@ -151,13 +163,19 @@ function body(): void {
     await untilReady(call);
     const { link: pending } = (await queueMany(api.url, call)).results[0];
     await redis.kill();
-    await until(async () => (await metricOf(api.url, 'terse_redis_servers_down')) === 1);
+    await until(
+      'Redis to be noticed as down',
+      async () => (await metricOf(api.url, 'terse_redis_servers_down')) === 1,
+    );
     const direct = await create(call, { longUrl: 'https://example.com/direct' });
     expect(direct.status).toBe(201);
     expect(await follow(api.url, direct.body.shortCode)).toMatchObject({ status: 302 });
     expect((await call('GET', `/api/v1/links/${pending.shortCode}`)).status).toBe(503);
     await redis.restart();
-    await until(async () => (await call('GET', `/api/v1/links/${pending.shortCode}`)).status === 200);
+    await until(
+      'the pending link to be found again',
+      async () => (await call('GET', `/api/v1/links/${pending.shortCode}`)).status === 200,
+    );
   });
 
   test('pending links are written again to a Redis that lost its memory', async () => {
@@ -167,13 +185,19 @@ function body(): void {
     const body = await queueMany(api.url, call);
     const worker = await start({ TERSE_ROLES: 'worker', TERSE_DRAIN_PER_S: '1' });
     // Once at the start, and once more because of the loss.
-    await until(async () => (await metricOf(worker.url, 'terse_pending_links_restored_total')) >= 150);
+    await until(
+      'pending links to be restored',
+      async () => (await metricOf(worker.url, 'terse_pending_links_restored_total')) >= 150,
+    );
     await redis.flush();
     await redis.kill();
     await redis.restart();
-    await until(async () => (await metricOf(worker.url, 'terse_pending_links_restored_total')) >= 300);
+    await until(
+      'pending links to be restored again',
+      async () => (await metricOf(worker.url, 'terse_pending_links_restored_total')) >= 300,
+    );
     const { shortCode } = body.results.at(-1).link;
-    await until(async () => (await follow(api.url, shortCode)).status === 302);
+    await until('the link to redirect again', async () => (await follow(api.url, shortCode)).status === 302);
   });
 
   test('pending links that Redis lost while no worker ran are written again when one starts, long before they are stored', async () => {
@@ -183,21 +207,17 @@ function body(): void {
     const body = await queueMany(api.url, call);
     const { shortCode } = body.results.at(-1).link;
     // Waits for its pending record and for the cache's, which is written a moment later and must not come after the loss.
-    await until(async () => (await askRedis(redis.url, `KEYS *${shortCode}`)).startsWith('*2'));
+    await until('the records of the link in Redis', async () =>
+      (await askRedis(redis.url, `KEYS *${shortCode}`)).startsWith('*2'),
+    );
     await redis.flush();
     const redirect = await start({ TERSE_ROLES: 'redirect' });
     expect(await follow(redirect.url, shortCode)).toMatchObject({ status: 404 });
     const worker = await start({ TERSE_ROLES: 'worker', TERSE_DRAIN_PER_S: '1' });
-    await until(async () => (await follow(redirect.url, shortCode)).status === 302);
+    await until(
+      'the link to redirect again',
+      async () => (await follow(redirect.url, shortCode)).status === 302,
+    );
     expect(await metricOf(worker.url, 'terse_links_queue_length')).toBeGreaterThan(100);
   });
-}
-
-/** Fails after a minute. */
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 600; attempt += 1) {
-    if (await holds()) return;
-    await sleep(systemClock, 100);
-  }
-  throw new Error('timed out waiting for a condition');
 }

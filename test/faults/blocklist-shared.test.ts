@@ -2,10 +2,10 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { sleep, systemClock } from '../../src/base/clock.ts';
 import { callerOf } from '../kit/client.ts';
 import { metricOf } from '../kit/follow.ts';
 import { startTerseProcess, temporaryFolder } from '../kit/terse-process.ts';
+import { until } from '../kit/until.ts';
 
 setDefaultTimeout(60_000);
 
@@ -30,9 +30,6 @@ afterAll(async () => {
 const [callOne, callOther] = [callerOf(one.url), callerOf(other.url)];
 const both = [callOne, callOther];
 
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(systemClock, 20);
-}
 const isRefused = async (call: typeof callOne, longUrl: string): Promise<boolean> =>
   (await call('POST', '/api/v1/links', { body: { longUrl } })).status === 403;
 
@@ -46,7 +43,8 @@ test('a long list is whole in both, and a change of it reaches both', async () =
     expect(await isRefused(call, `https://evil${listed}.example/`)).toBe(false);
   }
   writeLongList('late.example');
-  for (const call of both) await until(() => isRefused(call, 'https://late.example/'));
+  for (const call of both)
+    await until('the new entry to be in force', () => isRefused(call, 'https://late.example/'));
 });
 
 test('an entry added to one takes effect in the other, for links that it has in memory too', async () => {
@@ -56,9 +54,14 @@ test('an entry added to one takes effect in the other, for links that it has in 
   for (const call of both) expect((await call('GET', `/${shortCode}`)).status).toBe(302);
   const { id } = (await callOne('POST', '/api/v1/blocklist', { body: { entry: 'nasty.example' } })).body;
   expect((await callOne('GET', `/${shortCode}`)).status).toBe(410);
-  await until(async () => (await callOther('GET', `/${shortCode}`)).status === 410);
-  await until(() => isRefused(callOther, 'https://nasty.example/'));
+  await until(
+    'the link to be held at the other process',
+    async () => (await callOther('GET', `/${shortCode}`)).status === 410,
+  );
+  await until('the entry to be in force at the other process', () =>
+    isRefused(callOther, 'https://nasty.example/'),
+  );
   expect((await callOther('DELETE', `/api/v1/blocklist/${id}`)).status).toBe(204);
   expect((await callOther('GET', `/${shortCode}`)).status).toBe(302);
-  await until(async () => (await callOne('GET', `/${shortCode}`)).status === 302);
+  await until('the link to be released', async () => (await callOne('GET', `/${shortCode}`)).status === 302);
 });

@@ -3,7 +3,6 @@
  * without the store they are still created and followed, and stored when it is back.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { sleep, systemClock } from '../../src/base/clock.ts';
 import { type Answer, type Call, callerOf } from '../kit/client.ts';
 import { describeWithEngine } from '../kit/engines/describe-with-engine.ts';
 import { type KafkaEngine, startKafka } from '../kit/engines/kafka.ts';
@@ -13,6 +12,7 @@ import { expectProblem } from '../kit/expect-problem.ts';
 import { follow, metricOf } from '../kit/follow.ts';
 import { heavyTestMaxMs } from '../kit/scale.ts';
 import { startTerseHere, type TerseHere } from '../kit/terse-here.ts';
+import { until } from '../kit/until.ts';
 
 const own = { own: true };
 describeWithEngine(
@@ -50,7 +50,7 @@ function body(): void {
       },
     });
     call = callerOf(terse.url);
-    await until(async () => (await create('first')).status === 201);
+    await until('the first create to succeed', async () => (await create('first')).status === 201);
   }, heavyTestMaxMs);
   afterAll(async () => {
     kafka?.resume();
@@ -82,7 +82,7 @@ function body(): void {
       await leadsTo('an-alias', 'alias');
       await leadsTo(before.shortCode, 'before');
       kafka.resume();
-      await until(async () => (await create('after')).status === 201);
+      await until('a create to succeed again', async () => (await create('after')).status === 201);
       const { body: listed } = await call('GET', '/api/v1/links?search=refused%20at%20once');
       expect(listed.links).toEqual([]);
     },
@@ -92,7 +92,10 @@ function body(): void {
   test(
     'the queue waits for a store that is down, while links are made and followed',
     async () => {
-      await until(async () => (await metricOf(terse.url, 'terse_links_queue_length')) === 0);
+      await until(
+        'the queue to be empty',
+        async () => (await metricOf(terse.url, 'terse_links_queue_length')) === 0,
+      );
       postgres.pause();
       const earlier = await drained();
       const made: { code: string; name: string }[] = [];
@@ -107,21 +110,15 @@ function body(): void {
         made.push({ code: answer.shortCode, name });
         await leadsTo(answer.shortCode, name);
       }
-      await until(async () => (await metricOf(terse.url, 'terse_links_drain_failures_total')) > 0);
+      await until(
+        'a failed drain',
+        async () => (await metricOf(terse.url, 'terse_links_drain_failures_total')) > 0,
+      );
       expect(await drained()).toBe(earlier);
       postgres.resume();
-      await until(async () => (await drained()) >= earlier + made.length);
+      await until('the links to be drained', async () => (await drained()) >= earlier + made.length);
       for (const { code, name } of made) await leadsTo(code, name);
     },
     heavyTestMaxMs,
   );
-}
-
-/** The bound only ends a wait that hangs. */
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 600; attempt += 1) {
-    if (await holds()) return;
-    await sleep(systemClock, 100);
-  }
-  throw new Error('it never came to pass');
 }

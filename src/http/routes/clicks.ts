@@ -101,7 +101,7 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
       limit: 'read',
       answers: { 200: { description: 'The stream.', mediaTypes: ['text/event-stream'] } },
       problems: ['not_found', 'link_deleted'],
-      async handle({ params, actor, identifyAgain, request: { signal } }) {
+      async handle({ params, actor, identifyAgain }) {
         const { code } = await readLink(links, actor, params.code!);
         const giveBack = reports.watchers.isFull ? undefined : shares.take(accountActor(actor).accountId);
         if (giveBack === undefined) {
@@ -112,7 +112,7 @@ export function clickRoutes({ links, reports, audit }: ClickRoutesOptions): Rout
         }
         const confirm = async () => readLink(links, await identifyAgain(), code);
         const { watchers } = reports;
-        return liveStream({ watchers, code, signal, clock: links.clock, confirm, onEnd: giveBack });
+        return liveStream({ watchers, code, clock: links.clock, confirm, onEnd: giveBack });
       },
     }),
   ];

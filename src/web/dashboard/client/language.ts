@@ -42,7 +42,7 @@ export async function startLanguage(): Promise<void> {
   await show(preferredLanguage(chosen, navigator.languages)).catch(() => show('en'));
 }
 
-/** Stored first: whoever leaves the page while the texts are loading has chosen, too. */
+/** Stored first: leaving the page while the texts are loading must not lose the choice. */
 export async function chooseLanguage(next: Language): Promise<void> {
   try {
     localStorage.setItem(key, next);
