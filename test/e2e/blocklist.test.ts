@@ -101,7 +101,7 @@ describe('a list that changes on disk', () => {
     expect(await statusOf(code)).toBe(302);
     writeList('evil.example', 'turned.example');
     await until(
-      'the new entry to be in force',
+      'the new entry to apply',
       async () => (await create('https://turned.example/')).status === 403,
     );
     const answer = await call('GET', `/${code}`);
@@ -113,10 +113,7 @@ describe('a list that changes on disk', () => {
 
   test('keeps its old version and reports it when it is broken, empty or gone', async () => {
     writeList('evil.example', 'steady.example');
-    await until(
-      'the entry to be in force',
-      async () => (await create('https://steady.example/')).status === 403,
-    );
+    await until('the entry to apply', async () => (await create('https://steady.example/')).status === 403);
     const faults: [() => void, string][] = [
       [() => writeFileSync(listPath, '<html>\n<body>502 Bad Gateway\n'), 'cannot be read'],
       [() => writeFileSync(listPath, ''), 'empty'],

@@ -44,7 +44,7 @@ test('a long list is whole in both, and a change of it reaches both', async () =
   }
   writeLongList('late.example');
   for (const call of both)
-    await until('the new entry to be in force', () => isRefused(call, 'https://late.example/'));
+    await until('the new entry to apply', () => isRefused(call, 'https://late.example/'));
 });
 
 test('an entry added to one takes effect in the other, for links that it has in memory too', async () => {
@@ -58,7 +58,7 @@ test('an entry added to one takes effect in the other, for links that it has in 
     'the link to be held at the other process',
     async () => (await callOther('GET', `/${shortCode}`)).status === 410,
   );
-  await until('the entry to be in force at the other process', () =>
+  await until('the entry to apply at the other process', () =>
     isRefused(callOther, 'https://nasty.example/'),
   );
   expect((await callOther('DELETE', `/api/v1/blocklist/${id}`)).status).toBe(204);
