@@ -21,11 +21,11 @@ export interface BatcherOptions<Item, Result> {
   readonly full: () => Error;
 }
 
-interface Waiting<Item, Result> {
-  readonly item: Item;
+/** Items that go together, with one promise for all of them: a thousand of them wait at a time. */
+interface Batch<Item, Result> {
+  readonly items: Item[];
   readonly sinceMs: number;
-  readonly resolve: (result: Result | Promise<Result>) => void;
-  readonly reject: (error: unknown) => void;
+  readonly results: PromiseWithResolvers<readonly (Result | Promise<Result>)[]>;
 }
 
 /** How long a few items wait for a batch in flight: about as long as an engine nearby takes to answer. */
@@ -33,7 +33,9 @@ const gatherMaxMs = 2;
 
 export class Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>;
-  #waiting: Waiting<Item, Result>[] = [];
+  /** In order; only the last has room for more. */
+  readonly #batches: Batch<Item, Result>[] = [];
+  #waiting = 0;
   #inFlight = 0;
   #isStarting = false;
   #cancelGathering: (() => void) | undefined;
@@ -43,19 +45,24 @@ export class Batcher<Item, Result> {
   }
 
   get isFull(): boolean {
-    return this.#waiting.length >= this.#options.waitingMax;
+    return this.#waiting >= this.#options.waitingMax;
   }
 
   add(item: Item): Promise<Result> {
     if (this.isFull) return Promise.reject(this.#options.full());
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, sinceMs: this.#options.clock.monotonicMs(), resolve, reject });
-      if (!this.#isStarting && this.#mayStart) this.#startSoon();
-    });
+    let batch = this.#batches.at(-1);
+    if (batch === undefined || batch.items.length === this.#options.batchMax) {
+      batch = { items: [], sinceMs: this.#options.clock.monotonicMs(), results: Promise.withResolvers() };
+      this.#batches.push(batch);
+    }
+    const place = batch.items.push(item) - 1;
+    this.#waiting += 1;
+    if (!this.#isStarting && this.#mayStart) this.#startSoon();
+    return batch.results.promise.then(results => results[place]!);
   }
 
   get #isWorthIt(): boolean {
-    return this.#inFlight === 0 || this.#waiting.length >= (this.#options.batchMin ?? 1);
+    return this.#inFlight === 0 || this.#waiting >= (this.#options.batchMin ?? 1);
   }
 
   get #mayStart(): boolean {
@@ -77,23 +84,21 @@ export class Batcher<Item, Result> {
   #start(): void {
     this.#cancelGathering?.();
     this.#cancelGathering = undefined;
-    while (this.#waiting.length > 0 && this.#mayStart) void this.#runNext();
+    while (this.#waiting > 0 && this.#mayStart) void this.#runNext();
   }
 
   async #runNext(): Promise<void> {
-    const { clock, run, batchMax } = this.#options;
-    const batch = this.#waiting.splice(0, batchMax);
+    const { clock, run } = this.#options;
+    const { items, sinceMs, results } = this.#batches.shift()!;
+    this.#waiting -= items.length;
     this.#inFlight += 1;
     try {
-      const results = await run(
-        batch.map(({ item }) => item),
-        clock.monotonicMs() - batch[0]!.sinceMs,
-      );
+      const found = await run(items, clock.monotonicMs() - sinceMs);
       this.#end();
-      batch.forEach(({ resolve }, index) => void resolve(results[index]!));
+      results.resolve(found);
     } catch (error) {
       this.#end();
-      for (const { reject } of batch) reject(error);
+      results.reject(error);
     }
   }
 

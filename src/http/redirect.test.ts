@@ -23,7 +23,7 @@ function redirectWith(isOverloaded: boolean) {
     plain: undefined,
     recall: code => (code === 'warm' ? warm : notInMemory),
     recallStale: code => (code === 'known' ? { ...warm, code } : undefined),
-    async resolve(code) {
+    async ask(code) {
       asked.push(code);
       throw new Error('the disk is gone');
     },

@@ -33,7 +33,7 @@ export interface RedirectOptions {
   /** The last known link of a code, if it is recent enough to be served while the store is down. */
   readonly recallStale: (code: string) => ResolvedLink | undefined;
   /** Asks the store for a code that is not in memory. */
-  readonly resolve: (code: string) => ResolvedLink | undefined | Promise<ResolvedLink | undefined>;
+  readonly ask: (code: string) => Promise<ResolvedLink | undefined>;
   /** Takes one of a limited link's clicks; false when none is left. */
   readonly useClick: (code: string) => Promise<boolean>;
   readonly visitorOf: VisitorOf;
@@ -82,13 +82,9 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
     const plain = options.plain?.answer(request, code, startedMs, headFlag);
     if (plain !== undefined) return plain;
     const link = recall(code, startedMs);
-    if (link === notInMemory) return followCold(request, code);
+    if (link === notInMemory) return askStore(request, code).then(found => follow(request, found));
     if (link === undefined) refuseProber(request);
     return follow(request, link);
-  }
-
-  async function followCold(request: WireRequest, code: string): Promise<Answer> {
-    return follow(request, await askStore(request, code));
   }
 
   /** A client that guesses codes waits, without any lookup; links in memory are not guesses. */
@@ -100,7 +96,7 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
   async function askStore(request: WireRequest, code: string): Promise<ResolvedLink | undefined> {
     refuseProber(request);
     try {
-      return await admitted(request, async () => options.resolve(code));
+      return await admitted(request, () => options.ask(code));
     } catch (error) {
       const known = options.recallStale(code);
       if (known === undefined) throw error;
@@ -188,12 +184,11 @@ export function createRedirect(options: RedirectOptions): RedirectHandler {
         options.onAnswer(answer.status, startedMs, request);
         return answer;
       }
-      return answer
-        .catch(error => failed(request, error))
-        .then(settled => {
-          options.onAnswer(settled.status, startedMs, request);
-          return settled;
-        });
+      const settled = (known: Answer): Answer => {
+        options.onAnswer(known.status, startedMs, request);
+        return known;
+      };
+      return answer.then(settled, error => settled(failed(request, error)));
     } catch (error) {
       const answer = failed(request, error);
       options.onAnswer(answer.status, startedMs, request);

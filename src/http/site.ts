@@ -78,7 +78,7 @@ export function redirectOf(
     admit: site.admitRedirect,
     recall: (code, nowMs) => resolver.recall(code, nowMs),
     recallStale: code => resolver.recallStale(code),
-    resolve: code => resolver.resolve(code),
+    ask: code => resolver.ask(code),
     visitorOf,
     record: (link, visitor, at, flags, query) => clicks?.recorder.record(link, visitor, at, flags, query),
     warning: createWarning(createContinueTokens(secret, clock), site.baseUrl),

@@ -44,7 +44,7 @@ export interface OutageRules {
 }
 
 interface Flight {
-  readonly promise: Promise<ResolvedLink | undefined>;
+  promise: Promise<ResolvedLink | undefined> | undefined;
   /** Set when the code changed after the read began: its result must not be used. */
   outdated: boolean;
 }
@@ -145,7 +145,16 @@ export class Resolver {
   /** Returns at once when memory knows; a promise means the store had to be asked. */
   resolve(code: string): Resolution | Promise<Resolution> {
     const known = this.recall(code);
-    return known === notInMemory ? this.#ask(code) : known;
+    return known === notInMemory ? this.ask(code) : known;
+  }
+
+  /** For a caller to whom `recall` has just said that the code is not in memory. */
+  ask(code: string): Promise<Resolution> {
+    // Memory says that it is missing, or would have answered.
+    const isMissing = this.#freshEntry(code, this.#options.clock.monotonicMs()) !== 0;
+    if (isMissing || this.#options.horizon.judge(code) === 'never issued')
+      return this.#askCaughtUp(code, isMissing);
+    return this.#read(code);
   }
 
   /** The fallback when a read has failed or would fail: what memory last knew, if that is recent enough. */
@@ -214,11 +223,8 @@ export class Resolver {
     return knownAtMs + this.#memory.lifetimeMs(entry);
   }
 
-  async #ask(code: string): Promise<Resolution> {
-    const { horizon, follower, clock } = this.#options;
-    // Memory says that it is missing, or would have answered.
-    const isMissing = this.#freshEntry(code, clock.monotonicMs()) !== 0;
-    if (!isMissing && horizon.judge(code) !== 'never issued') return this.#read(code);
+  async #askCaughtUp(code: string, isMissing: boolean): Promise<Resolution> {
+    const { horizon, follower } = this.#options;
     // Catching up removes the entry, or moves the horizon, if the code was created in the meantime.
     await follower.catchUp();
     if (isMissing) {
@@ -242,25 +248,27 @@ export class Resolver {
   }
 
   #takeOff(code: string): Flight {
-    const flight: Flight = { promise: this.#load(code, () => flight.outdated), outdated: false };
+    const flight: Flight = { promise: undefined, outdated: false };
     this.#flights.set(code, flight);
-    const land = (): void => {
-      if (this.#flights.get(code) === flight) this.#flights.delete(code);
-    };
-    flight.promise.then(land, land);
+    flight.promise = this.#load(code, flight);
     return flight;
   }
 
-  async #load(code: string, isOutdated: () => boolean): Promise<Resolution> {
+  async #load(code: string, flight: Flight): Promise<Resolution> {
     const { store, clock, random, ttlMs, negativeTtlMs, horizon, isFollowable, outage } = this.#options;
     const policyEpoch = this.#policyEpoch;
     const cacheEpoch = this.#cacheEpoch;
     const startedMs = clock.monotonicMs();
     this.storeReads += 1;
-    const found: Link | undefined = await store.find(code);
+    let found: Link | undefined;
+    try {
+      found = await store.find(code);
+    } finally {
+      if (this.#flights.get(code) === flight) this.#flights.delete(code);
+    }
     const link = found && resolved(found, isFollowable(found.longUrl));
     // A leased code may be issued at any moment without an announcement, so its absence is not remembered.
-    if (isOutdated() || (link === undefined && horizon.judge(code) === 'leased')) return link;
+    if (flight.outdated || (link === undefined && horizon.judge(code) === 'leased')) return link;
     const endedMs = clock.monotonicMs();
     const lifetimeMs = (link === undefined ? negativeTtlMs : ttlMs) * (1 - jitterShare * random.float());
     const loadMs = Math.max(loadMsFloor, endedMs - startedMs);
@@ -322,7 +330,7 @@ export class Resolver {
   #refresh(code: string): void {
     if (this.#flights.has(code)) return;
     // A failed refresh leaves the entry as it is; the next visitor after its end reads again and gets the error.
-    this.#takeOff(code).promise.catch(() => undefined);
+    this.#takeOff(code).promise!.catch(() => undefined);
   }
 }
 

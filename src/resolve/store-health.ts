@@ -37,9 +37,9 @@ export class StoreHealth {
 
   get isFailing(): boolean {
     if (this.#failures >= failuresMax) return true;
+    if (this.#turn - this.#answeredTurn < waitingTurnsMax) return false;
     const [oldest] = this.#waiting;
-    if (oldest === undefined) return false;
-    return this.#turn - Math.max(oldest.sinceTurn, this.#answeredTurn) >= waitingTurnsMax;
+    return oldest !== undefined && this.#turn - oldest.sinceTurn >= waitingTurnsMax;
   }
 
   /** The same store with its reads monitored. A replica's answer says nothing about the store itself. */

@@ -248,7 +248,8 @@ export class SimRedis {
     throw new Error('an unknown script');
   }
 
-  #fill(key: string, held: string | undefined, [version, ttlS, record]: readonly RedisValue[]): boolean {
+  #fill(key: string, held: string | undefined, [filling]: readonly RedisValue[]): boolean {
+    const [, version, ttlS, record] = /^(\d+) (\d+) (.*)$/s.exec(String(filling))!;
     if (held === '!' && !bugs.has('fence-is-ignored')) return false;
     if (Number(/^\d+/.exec(held ?? '')?.[0] ?? 0) > Number(version)) return false;
     this.#write(key, `${version} ${Math.floor(this.nowMs / 1_000)} ${ttlS} ${record}`, Number(ttlS) * 1_000);

@@ -46,7 +46,7 @@ export class KeyedCalls {
   readonly #server: CommandSender;
   readonly #options: KeyedCallsOptions;
   /** By script, if there is one, and deadline. */
-  readonly #batchers = new Map<string, CallBatcher>();
+  readonly #batchers = new Map<RedisScript | undefined, Map<number, CallBatcher>>();
   #takesManyKeys: boolean;
 
   constructor(server: CommandSender, options: KeyedCallsOptions) {
@@ -69,10 +69,11 @@ export class KeyedCalls {
   }
 
   #batcher(script: RedisScript | undefined, deadlineMs: number): CallBatcher {
-    const name = `${deadlineMs} ${script?.digest}`;
-    const batcher = this.#batchers.get(name) ?? this.#open(script, deadlineMs);
-    this.#batchers.set(name, batcher);
-    return batcher;
+    const known = this.#batchers.get(script)?.get(deadlineMs);
+    if (known !== undefined) return known;
+    const opened = this.#open(script, deadlineMs);
+    this.#batchers.set(script, new Map(this.#batchers.get(script)).set(deadlineMs, opened));
+    return opened;
   }
 
   #open(script: RedisScript | undefined, deadlineMs: number): CallBatcher {

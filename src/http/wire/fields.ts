@@ -120,23 +120,36 @@ export function parseFields(text: string, from: number, to: number): Fields {
       throw new Problem('head_too_large', { detail: 'There are too many headers.' });
     const colon = text.indexOf(':', lineStart);
     if (colon === -1 || colon >= lineEnd) throw malformed('A header line has no colon.');
-    const name = text.slice(lineStart, colon);
-    if (!nameShape.test(name)) throw malformed('A header name is not one.');
-    const value = text.slice(colon + 1, lineEnd);
-    if (controls.test(value)) throw malformed('A header value has control characters in it.');
-    names.push(name.toLowerCase());
-    values.push(trimmed(value));
+    names.push(nameOf(text.slice(lineStart, colon)));
+    values.push(valueIn(text, colon + 1, lineEnd));
   }
   return new Fields(names, values);
 }
 
+/** Names as clients have written them, in lower case: all write the same few. */
+const knownNames = new Map<string, string>();
+const knownNamesMax = 256;
+
+function nameOf(written: string): string {
+  const known = knownNames.get(written);
+  if (known !== undefined) return known;
+  if (!nameShape.test(written)) throw malformed('A header name is not one.');
+  const name = written.toLowerCase();
+  // Made-up names push the others out only for as long as they are sent.
+  if (knownNames.size === knownNamesMax) knownNames.clear();
+  knownNames.set(written, name);
+  return name;
+}
+
 /** Only spaces and tabs surround a value; any other white space belongs to it. */
-function trimmed(value: string): string {
-  let start = 0;
-  let end = value.length;
-  while (start < end && isBlank(value.charCodeAt(start))) start += 1;
-  while (end > start && isBlank(value.charCodeAt(end - 1))) end -= 1;
-  return value.slice(start, end);
+function valueIn(text: string, from: number, to: number): string {
+  let start = from;
+  let end = to;
+  while (start < end && isBlank(text.charCodeAt(start))) start += 1;
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end -= 1;
+  const value = text.slice(start, end);
+  if (controls.test(value)) throw malformed('A header value has control characters in it.');
+  return value;
 }
 
 const isBlank = (character: number): boolean => character === 32 || character === 9;

@@ -76,6 +76,29 @@ function cutAt(text: string, cuts: readonly number[]): string[] {
   return edges.slice(1).map((edge, index) => text.slice(edges[index], edge));
 }
 
+test.each(['code-1_x', 'a?b=c', 'a%41', 'a#b', 'a/b', 'caf\xe9', '..'])(
+  'a request that repeats the last but for its path, /%s, is what it would be if it were parsed',
+  async path => {
+    const textOf = (name: string) => `GET /${name} HTTP/1.1\r\nHost: h\r\nAccept: a\r\n\r\n`;
+    const take = (source: Incoming, name: string, mayRepeat = true): WireRequest => {
+      const chunk = bytesOf(textOf(name));
+      if (mayRepeat) source.repeatedPathEnd(chunk);
+      source.add(chunk);
+      const request = source.next()!;
+      expect(source.next()).toBeUndefined();
+      source.rest();
+      expect(source.isEmpty).toBe(true);
+      return request;
+    };
+    const { incoming: repeating } = incoming();
+    for (const name of ['first', 'second']) take(repeating, name);
+    expect(repeating.repeatedPathEnd(bytesOf(textOf(path)))).toBeGreaterThan(0);
+    const [repeated, parsed] = [take(repeating, path), take(incoming().incoming, path, false)];
+    expect(await seen(repeated)).toEqual(await seen(parsed));
+    expect([repeated.query, repeated.isOldVersion]).toEqual([parsed.query, parsed.isOldVersion]);
+  },
+);
+
 describe('requests', () => {
   test('are the same ones, whatever pieces they come in', async () => {
     const cuts = fc.array(fc.nat(), { maxLength: 12 });

@@ -6,7 +6,7 @@
  */
 import type { Socket } from 'bun';
 import { compact, type Fields } from './fields.ts';
-import { HeadReader, headWindowBytes, type RequestLine } from './head.ts';
+import { HeadReader, headWindowBytes, pathStart, type RequestLine } from './head.ts';
 import { IncomingBody } from './incoming-body.ts';
 import { type Peer, WireRequest } from './wire-request.ts';
 
@@ -16,6 +16,8 @@ const aheadMaxBytes = 64 * 1024;
 const discardMaxBytes = 64 * 1024;
 const noBytes = Buffer.alloc(0);
 const carriageReturn = 13;
+/** A path that is read without being parsed: nothing in it has a meaning. */
+const plainPath = /^\/[\w-]+$/;
 
 interface AskedPeer extends Peer {
   /** Asks the client to send its body. */
@@ -32,6 +34,8 @@ export class Incoming {
   /** Some of the bytes as text, so that many small requests are not decoded many times; and its start. */
   #window = '';
   #windowAt = 0;
+  /** Where the path ends if the bytes are one request that is repeated but for its path; 0 otherwise. */
+  #repeatedPathEnd = 0;
   #body: IncomingBody | undefined;
   /** Whether the client holds its body back until it gets `100 Continue`. */
   #awaitsContinue = false;
@@ -87,7 +91,8 @@ export class Incoming {
 
   /** Where the path ends in a chunk that is one whole request, repeated but for its path (head.ts); 0 otherwise. */
   repeatedPathEnd(chunk: Buffer): number {
-    return this.isEmpty && !this.#isDeaf ? this.#heads.pathEndIn(chunk) : 0;
+    this.#repeatedPathEnd = this.isEmpty && !this.#isDeaf ? this.#heads.pathEndIn(chunk) : 0;
+    return this.#repeatedPathEnd;
   }
 
   /** The headers of the last request. */
@@ -97,6 +102,14 @@ export class Incoming {
 
   /** The next request, or undefined when its head is incomplete; throws when it is invalid. */
   next(): WireRequest | undefined {
+    if (this.#repeatedPathEnd > 0) {
+      const path = this.#bytes.toString('latin1', pathStart - 1, this.#repeatedPathEnd);
+      this.#repeatedPathEnd = 0;
+      if (plainPath.test(path)) {
+        this.#at = this.#bytes.length;
+        return this.#requestOf({ method: 'GET', path, query: '', isOldVersion: false });
+      }
+    }
     while (this.hasBytes) {
       if (this.#window === '') {
         this.#window = this.#bytes.toString('latin1', this.#at, this.#at + headWindowBytes);

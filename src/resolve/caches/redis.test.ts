@@ -74,3 +74,7 @@ test('a record of another shape is a miss', () => {
   expect(decodeValue('x', '1 2 3 {"new":"format"}')).toBeUndefined();
   expect(decodeValue('x', '')).toBeUndefined();
 });
+
+test('a status that a newer version has added is one that redirects nobody', () => {
+  expect(decodeValue('x', '1 2 3 ["https://example.com/",992,5,0]')?.link?.status).toBe('disabled');
+});

@@ -2,6 +2,7 @@
  * The shared cache in Redis. A record's key is `terse/CODE`; no code contains the slash, so records never clash with
  * other keys. Times are the server's own, taken where the write happens, so the clocks of our machines do not matter.
  */
+import { compileObject, type Member } from '../../base/compiled-object.ts';
 import {
   deadlineMsDefault,
   type Redis,
@@ -12,15 +13,7 @@ import {
   visitorDeadlineMs,
 } from '../../engines/redis/redis.ts';
 import { fieldRows } from '../../links/fields.ts';
-import {
-  type Link,
-  type LinkOrigin,
-  type LinkRisk,
-  type LinkStatus,
-  linkOrigins,
-  linkStatuses,
-  redirectTypes,
-} from '../../links/link.ts';
+import { type Link, type LinkRisk, linkOrigins, linkStatuses, redirectTypes } from '../../links/link.ts';
 import {
   type CacheCheckpoint,
   type CacheEntry,
@@ -42,12 +35,12 @@ export interface RedisCacheOptions {
 /** In place of a value: nothing is known, and nothing may be written. */
 const fenceValue = '!';
 
-/** For each key its version, lifetime and record. The start of a value is enough: a fence, or the version. */
+/** For each key its version, lifetime and record in one text. The start of a value is enough: a fence, or the version. */
 export const fillScript = redisScript(`
 local now = redis.call('TIME')[1]
 local filled = {}
 for place, key in ipairs(KEYS) do
-  local version, ttl, record = unpack(ARGV, place * 3 - 2, place * 3)
+  local version, ttl, record = string.match(ARGV[place], '^(%d+) (%d+) (.*)$')
   local held = redis.pcall('GETRANGE', key, 0, 19)
   local isText = type(held) == 'string'
   local heldVersion = isText and tonumber(string.match(held, '^%d+'))
@@ -100,8 +93,8 @@ export function createRedisCache(redis: Redis, options: RedisCacheOptions = {}):
     async fill(code, link, ttlMs) {
       if (link !== undefined && link.maxClicks !== null) return false;
       const ttlSeconds = Math.max(1, Math.round(ttlMs / 1_000));
-      const values = [link?.version ?? 0, ttlSeconds, encodeRecord(link)];
-      return (await redis.runEach(fillScript, keyOf(code), values, deadlineMs)) === 1;
+      const filling = `${link?.version ?? 0} ${ttlSeconds} ${encodeRecord(link)}`;
+      return (await redis.runEach(fillScript, keyOf(code), [filling], deadlineMs)) === 1;
     },
     async fence(codes) {
       const fences = codes.map(code => redis.set(keyOf(code), fenceValue, fenceMs, deadlineMs));
@@ -177,34 +170,65 @@ export function encodeRecord(link: Link | undefined): string {
 }
 
 export function decodeValue(code: string, value: string): CacheEntry | undefined {
-  const [, version, filledAt, ttl, record = ''] = /^(\d+) (\d+) (\d+) (.*)$/s.exec(value) ?? [];
-  const entry = { filledAtMs: Number(filledAt) * 1_000, ttlMs: Number(ttl) * 1_000 };
-  if (record === '-') return { link: undefined, ...entry };
-  if (!record.startsWith('[')) return undefined;
-  const link = decodeRecord(code, Number(version), JSON.parse(record));
-  return link && { link, ...entry };
+  const filledAt = value.indexOf(' ') + 1;
+  const ttlAt = value.indexOf(' ', filledAt) + 1;
+  const recordAt = value.indexOf(' ', ttlAt) + 1;
+  if (filledAt === 0 || ttlAt === 0 || recordAt === 0) return undefined;
+  const filledAtMs = Number(value.slice(filledAt, ttlAt)) * 1_000;
+  const ttlMs = Number(value.slice(ttlAt, recordAt)) * 1_000;
+  if (Number.isNaN(filledAtMs + ttlMs)) return undefined;
+  if (value.length === recordAt + 1 && value.endsWith('-')) return { link: undefined, filledAtMs, ttlMs };
+  if (!value.startsWith('[', recordAt)) return undefined;
+  const link = decodeRecord(code, Number(value.slice(0, filledAt)), JSON.parse(value.slice(recordAt)));
+  return link && { link, filledAtMs, ttlMs };
 }
 
-function decodeRecord(code: string, version: number, fields: readonly unknown[]): Link | undefined {
-  const [longUrl, flags, createdAt, sinceCreated, ownerId = null, expiresAt = null, title = null] = fields;
-  const [tags, risk, usedClicks, ...later] = fields.slice(7);
+const flagReaders: { readonly [Name in FlagName]: (flags: number) => Link[Name] } = {
+  forwardQuery: flags => (flags & 1) !== 0,
+  publicStats: flags => (flags & 2) !== 0,
+  origin: flags => linkOrigins[(flags >> 2) & 1]!,
+  redirectType: flags => redirectTypes[(flags >> 3) & 3]!,
+  // A status that a newer version has added.
+  status: flags => linkStatuses[flags >> 5] ?? 'disabled',
+};
+
+/** Places in the array; `updatedAt` stands there as the time since `createdAt`. */
+const placeOf: Readonly<Partial<Record<keyof Link, number>>> = {
+  longUrl: 0,
+  createdAt: 2,
+  updatedAt: 3,
+  ownerId: 4,
+  expiresAt: 5,
+  title: 6,
+  tags: 7,
+  risk: 8,
+  usedClicks: 9,
+  ...Object.fromEntries(laterFields.map(([name], later) => [name, 10 + later])),
+};
+const flagsPlace = 1;
+/** Behind all that is in the array. */
+const codePlace = 10 + laterFields.length;
+const versionPlace = codePlace + 1;
+
+const linkFrom = compileObject<readonly unknown[], Link>(
+  fieldRows.map(([name, { default: absent }]): Member => {
+    if (name === 'code') return { name, from: String(codePlace) };
+    if (name === 'version') return { name, from: String(versionPlace) };
+    if (name in flagReaders) return { name, from: String(flagsPlace), by: flagReaders[name as FlagName] };
+    const from = String(placeOf[name] ?? versionPlace + 1);
+    if (name === 'risk') return { name, from, by: riskOf };
+    if (name === 'usedClicks') return { name, from, by: (clicks: number | null) => clicks ?? 0 };
+    return absent === undefined ? { name, from } : { name, from, by: (value: unknown) => value ?? absent };
+  }),
+);
+
+function decodeRecord(code: string, version: number, fields: unknown[]): Link | undefined {
+  const [longUrl, flags, createdAt, sinceCreated] = fields as [unknown, unknown, number, number];
   if (typeof longUrl !== 'string' || typeof flags !== 'number') return undefined;
-  return {
-    code,
-    longUrl,
-    ownerId: ownerId as string | null,
-    ...readFlags(flags),
-    ...Object.fromEntries(laterFields.map(([name, field], place) => [name, later[place] ?? field.default])),
-    title: title as string | null,
-    tags: (tags ?? []) as string[],
-    createdAt: createdAt as number,
-    updatedAt: (createdAt as number) + (sinceCreated as number),
-    expiresAt: expiresAt as number | null,
-    maxClicks: null,
-    usedClicks: (usedClicks ?? 0) as number,
-    risk: riskOf(risk as [number, ...string[]] | null | undefined),
-    version,
-  } as unknown as Link;
+  fields[3] = createdAt + sinceCreated;
+  fields[codePlace] = code;
+  fields[versionPlace] = version;
+  return linkFrom(fields);
 }
 
 function riskOf(risk: readonly [number, ...string[]] | null | undefined): LinkRisk | null {
@@ -213,10 +237,10 @@ function riskOf(risk: readonly [number, ...string[]] | null | undefined): LinkRi
   return { score, reasons };
 }
 
-type Flagged = Pick<Link, 'origin' | 'status' | 'redirectType' | 'forwardQuery' | 'publicStats'>;
+type FlagName = 'origin' | 'status' | 'redirectType' | 'forwardQuery' | 'publicStats';
 
 /** From the lowest bit: query forwarded, public statistics, origin, two bits of redirect type, then the status. */
-function flagsOf(link: Flagged): number {
+function flagsOf(link: Pick<Link, FlagName>): number {
   return (
     Number(link.forwardQuery) |
     (Number(link.publicStats) << 1) |
@@ -224,14 +248,4 @@ function flagsOf(link: Flagged): number {
     (redirectTypes.indexOf(link.redirectType) << 3) |
     (linkStatuses.indexOf(link.status) << 5)
   );
-}
-
-function readFlags(flags: number): Flagged {
-  return {
-    forwardQuery: (flags & 1) !== 0,
-    publicStats: (flags & 2) !== 0,
-    origin: linkOrigins[(flags >> 2) & 1] as LinkOrigin,
-    redirectType: redirectTypes[(flags >> 3) & 3]!,
-    status: linkStatuses[flags >> 5] as LinkStatus,
-  };
 }
