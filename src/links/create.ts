@@ -48,6 +48,8 @@ interface Call {
   readonly results: (CreateResult | undefined)[];
   /** Makes the items that are acceptable, and were not created before. */
   maker: Maker;
+  /** Taken ahead for its items; the next one is the last. */
+  codes: string[];
 }
 
 interface Draft {
@@ -95,19 +97,13 @@ export function createLinks(
   }
   const ownerId = ownerIdOf(actor);
   const results: Call['results'] = new Array(inputs.length);
-  const call: Call = {
-    context,
-    actor,
-    ownerId,
-    idempotencyKey,
-    results,
-    maker: { actor, address, items: 0 },
-  };
+  const maker = { actor, address, items: 0 };
+  const call: Call = { context, actor, ownerId, idempotencyKey, results, maker, codes: [] };
   const accepted = inSlices(context.clock, inputs, (input, index) => acceptItem(call, input, index));
   const written = following(accepted, outcomes => {
     const drafts = unsettled(outcomes, results);
-    call.maker = { actor, address, items: drafts.length };
-    return writeAll(call, drafts);
+    call.maker = { ...maker, items: drafts.length };
+    return following(takeCodes(call, drafts), () => writeAll(call, drafts));
   });
   return Promise.resolve(written);
 }
@@ -215,6 +211,26 @@ function acceptAlias(context: LinkContext, actor: Actor, alias: string | undefin
     throw new Problem(verdict.code, { detail: verdict.detail, fields: { field: 'customAlias' } });
 }
 
+/**
+ * Takes codes for the links of a large call together, in ascending order: neighbours in the index by code change the
+ * same pages of it. Which of two links came first in its call is all that this reveals.
+ */
+function takeCodes(call: Call, drafts: readonly Draft[]): NowOrLater<void> {
+  const { generator, clock } = call.context;
+  // An alias needs none, and neither does a link that may exist already.
+  const inNeed = drafts.filter(({ input, findExisting }) => input.customAlias === undefined && !findExisting);
+  if (inNeed.length <= 1 || generator.mintNow === undefined) return;
+  return following(
+    inSlices(clock, inNeed, () => generator.mintNow?.()),
+    codes => {
+      call.codes = codes
+        .filter(code => typeof code === 'string')
+        .sort()
+        .reverse();
+    },
+  );
+}
+
 /** Writes the drafts, again with other codes while any of them was taken. */
 function writeAll(call: Call, drafts: readonly Draft[]): NowOrLater<CreateResult[]> {
   const { context, results } = call;
@@ -300,7 +316,7 @@ function itemOf(draft: Draft): NowOrLater<InsertItem> {
     const existing = call.ownerId === null ? 'ignored' : 'same-code';
     return itemWith(draft, code, false, claimOf(code), existing);
   }
-  const code = generator.mintNow?.();
+  const code = call.codes.pop() ?? generator.mintNow?.();
   if (code !== undefined) return itemWith(draft, code, true, undefined, existingRule(draft));
   return mintLater(draft);
 }
