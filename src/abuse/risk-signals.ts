@@ -257,7 +257,7 @@ const listed = (words: readonly string[]): string | undefined =>
 /** Facts outside the URL. Every field may be unknown. */
 export interface Circumstances {
   readonly domainAgeDays?: number | undefined;
-  /** Links made within the hour, this one included, by the account or from the address, whichever is more. */
+  /** Links made within the hour, all of the call included, by the account or from the address: whichever is more. */
   readonly createdLastHour?: number | undefined;
   /** The country that the account usually works from, if it has one, and today's. */
   readonly usualCountry?: string | undefined;
