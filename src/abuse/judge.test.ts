@@ -8,6 +8,7 @@ import {
   defaultThresholds,
   type Judge,
   type JudgeOptions,
+  type Maker,
   type UrlToJudge,
   UsualCountries,
   Velocity,
@@ -36,12 +37,9 @@ function judgeWith(overrides: Partial<JudgeOptions> & { checkers?: UrlChecker[] 
   });
 }
 
-const destination = (url: string, more: Partial<UrlToJudge> = {}): UrlToJudge => ({
+const destination = (url: string, more: Partial<Maker> = {}): UrlToJudge => ({
   url,
-  actor: anonymous,
-  address: '203.0.113.9',
-  items: 1,
-  ...more,
+  maker: { actor: anonymous, address: '203.0.113.9', items: 1, ...more },
 });
 const countedBy = ({ attempts }: Judge) =>
   Object.fromEntries(attempts.samples('type').map(({ labels, value }) => [labels?.type, value]));
@@ -114,7 +112,7 @@ describe('a destination', () => {
 });
 
 describe('a client that makes links', () => {
-  const signalsOf = async (judge: Judge, more: Partial<UrlToJudge>) =>
+  const signalsOf = async (judge: Judge, more: Partial<Maker>) =>
     (await judge.judgeUrl(destination('https://example.com/', more))).reasons.map(({ signal }) => signal);
 
   test('is too fast after fifty in an hour from one address, whichever accounts they use', async () => {
@@ -137,6 +135,16 @@ describe('a client that makes links', () => {
     expect(await signalsOf(judge, { actor, address: undefined })).toEqual(['velocity']);
   });
 
+  test('is counted once for a call, with all of its links', async () => {
+    const judge = judgeWith();
+    const { maker } = destination('https://example.com/', { items: 40 });
+    const reasonsOf = async (url: string) => (await judge.judgeUrl({ url, maker })).reasons;
+    expect(await reasonsOf('https://example.com/1')).toEqual([]);
+    expect(await reasonsOf('https://example.com/2')).toEqual([]);
+    const [reason] = (await judge.judgeUrl(destination('https://example.com/', { items: 11 }))).reasons;
+    expect(reason).toMatchObject({ signal: 'velocity', detail: '51 links within an hour' });
+  });
+
   test('is too fast with the first link of a call that makes more than fifty', async () => {
     expect(await signalsOf(judgeWith(), { items: 50 })).toEqual([]);
     expect(await signalsOf(judgeWith(), { items: 51 })).toEqual(['velocity']);
@@ -150,6 +158,15 @@ describe('a client that makes links', () => {
     expect(await signalsOf(judge, { actor, address: 'in Paris' })).toEqual(['countryMismatch']);
     expect(await signalsOf(judge, { actor: anonymous, address: 'in Paris' })).toEqual([]);
   });
+});
+
+test('links that are found alike share their reasons, and others have their own', async () => {
+  const { judgeUrl } = judgeWith();
+  const reasonsOf = async (url: string) => (await judgeUrl(destination(url))).reasons;
+  const first = await reasonsOf('https://example.com:8443/1');
+  expect(await reasonsOf('https://example.com:8443/2')).toBe(first);
+  expect(await reasonsOf('https://example.com:8444/')).toMatchObject([{ detail: '8444' }]);
+  expect(await reasonsOf('https://example.com/')).toEqual([]);
 });
 
 test('a domain that is known to be new counts, by its registered name', async () => {

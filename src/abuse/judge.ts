@@ -18,10 +18,15 @@ export type { RiskReason } from './risk.ts';
 export interface UrlToJudge {
   /** Serialised and accepted by the URL policy. */
   readonly url: string;
+  readonly maker: Maker;
+}
+
+/** Whose call it is. The same object for all links of a call: what is known about it is looked up once. */
+export interface Maker {
   readonly actor: Actor;
   /** The caller's address; undefined where there is none, as for the system's own work. */
   readonly address: string | undefined;
-  /** How many links the call makes, this one included. */
+  /** How many links the call makes. */
   readonly items: number;
 }
 
@@ -74,6 +79,16 @@ export const allowEveryUrl: JudgeUrl = () => harmless;
 export function createJudge(options: JudgeOptions): Judge {
   const { matchUrl, panel, riskPolicy, thresholds } = options;
   const attempts = new LabelledCounter<string>();
+  const knownMakers = new WeakMap<Maker, Circumstances>();
+  let lastReasons: readonly RiskReason[] = [];
+
+  function circumstancesOf({ url, maker }: UrlToJudge): Circumstances {
+    const known = knownMakers.get(maker) ?? aboutMaker(maker, options);
+    knownMakers.set(maker, known);
+    const age = options.domainAge();
+    if (age === undefined) return known;
+    return { ...known, domainAgeDays: age(partsOf(new URL(url).hostname).domain, options.clock.now()) };
+  }
 
   function refuse(type: string, detail: string): UrlJudgement {
     attempts.add(type);
@@ -81,7 +96,10 @@ export function createJudge(options: JudgeOptions): Judge {
   }
 
   function weigh({ url }: UrlToJudge, circumstances: Circumstances): UrlJudgement {
-    const { score, reasons } = riskOf(url, circumstances, riskPolicy());
+    const { score, reasons: found } = riskOf(url, circumstances, riskPolicy());
+    // The links of a call are mostly found alike: then they share the reasons, and what is made of them.
+    const reasons = areAlike(found, lastReasons) ? lastReasons : found;
+    lastReasons = reasons;
     if (score > thresholds.block) {
       attempts.add('blocked');
       return { verdict: 'block', score, reasons };
@@ -104,7 +122,7 @@ export function createJudge(options: JudgeOptions): Judge {
     attempts,
     judgeUrl(input) {
       // Rejected attempts count towards the velocity too: trying many names is what makes it suspicious.
-      const circumstances = circumstancesOf(input, options);
+      const circumstances = circumstancesOf(input);
       const match = matchUrl(input.url);
       if (match !== undefined) {
         return refuse('blocklist', `The destination is on the blocklist “${match.list}” as ${match.entry}.`);
@@ -114,19 +132,30 @@ export function createJudge(options: JudgeOptions): Judge {
   };
 }
 
-function circumstancesOf({ url, actor, address, items }: UrlToJudge, options: JudgeOptions): Circumstances {
-  const { velocity, usualCountries, countryOf, addressGroup, domainAge, clock } = options;
+function areAlike(some: readonly RiskReason[], others: readonly RiskReason[]): boolean {
+  return (
+    some.length === others.length &&
+    some.every(({ signal, weight, detail }, place) => {
+      const other = others[place]!;
+      return signal === other.signal && weight === other.weight && detail === other.detail;
+    })
+  );
+}
+
+/** The links of a call count all at once: it is as fast at its first as at its last. */
+function aboutMaker({ actor, address, items }: Maker, options: JudgeOptions): Circumstances {
+  const { velocity, usualCountries, countryOf, addressGroup } = options;
   const accountId = actor.kind === 'account' ? actor.accountId : undefined;
   const country = address === undefined ? undefined : countryOf(address);
-  const byAccount = accountId === undefined ? 0 : velocity.note(`account ${accountId}`);
-  const byAddress = address === undefined ? 0 : velocity.note(`address ${addressGroup(address)}`);
+  const byAccount = accountId === undefined ? 0 : velocity.note(`account ${accountId}`, items);
+  const byAddress = address === undefined ? 0 : velocity.note(`address ${addressGroup(address)}`, items);
   return {
-    // Each link of a bulk call counts as fast as the whole call.
     createdLastHour: Math.max(byAccount, byAddress, items),
     usualCountry:
-      accountId === undefined || country === undefined ? undefined : usualCountries.note(accountId, country),
+      accountId === undefined || country === undefined
+        ? undefined
+        : usualCountries.note(accountId, country, items),
     country,
-    domainAgeDays: domainAge()?.(partsOf(new URL(url).hostname).domain, clock.now()),
   };
 }
 
@@ -158,14 +187,14 @@ export class Velocity {
     return this.#counts.size;
   }
 
-  /** Counts one link and returns how many there have been within the hour, this one included. */
-  note(key: string): number {
+  /** Counts links and returns how many there have been within the hour, these included. */
+  note(key: string, links = 1): number {
     const part = Math.floor(this.#clock.monotonicMs() / partMs);
     const counts = this.#counts.get(key) ?? { perPart: new Uint32Array(hourParts), lastPart: part };
     const emptied = Math.min(hourParts, part - counts.lastPart);
     for (let back = 0; back < emptied; back += 1) counts.perPart[(part - back) % hourParts] = 0;
     counts.lastPart = part;
-    counts.perPart[part % hourParts]! += 1;
+    counts.perPart[part % hourParts]! += links;
     this.#counts.delete(key);
     this.#counts.set(key, counts);
     if (this.#counts.size > this.#keysMax) this.#counts.delete(this.#counts.keys().next().value!);
@@ -198,13 +227,13 @@ export class UsualCountries {
     return this.#seen.size;
   }
 
-  /** The usual country before this link, if there is one; then the link counts too. */
-  note(accountId: string, country: string): string | undefined {
+  /** The usual country before these links, if there is one; then they count too. */
+  note(accountId: string, country: string, links = 1): string | undefined {
     const seen = this.#seen.get(accountId) ?? { usual: country, lead: 0 };
     const usual = seen.lead >= leadMin ? seen.usual : undefined;
-    if (seen.usual === country) seen.lead = Math.min(leadMax, seen.lead + 1);
-    else if (seen.lead > 0) seen.lead -= 1;
-    else [seen.usual, seen.lead] = [country, 1];
+    if (seen.usual === country) seen.lead = Math.min(leadMax, seen.lead + links);
+    else if (seen.lead >= links) seen.lead -= links;
+    else [seen.usual, seen.lead] = [country, Math.min(leadMax, links - seen.lead)];
     this.#seen.delete(accountId);
     this.#seen.set(accountId, seen);
     if (this.#seen.size > this.#accountsMax) this.#seen.delete(this.#seen.keys().next().value!);

@@ -15,6 +15,11 @@ describe('velocity', () => {
     expect(velocity.note('a')).toBe(1);
   });
 
+  test('counts the links of a call together', () => {
+    const velocity = new Velocity(new ManualClock());
+    expect([velocity.note('a', 30), velocity.note('a'), velocity.note('b', 2)]).toEqual([30, 31, 2]);
+  });
+
   test('never misses a link of the last 55 minutes and never counts one older than an hour', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(40), { maxLength: 40 }), gaps => {
@@ -71,6 +76,22 @@ describe('the usual country of an account', () => {
     noteAll(countries, 'a', ...new Array<string>(8).fill('DE'));
     noteAll(countries, 'a', ...new Array<string>(14).fill('FR'));
     expect(countries.note('a', 'DE')).toBe('FR');
+  });
+
+  test('is the same for many links of one call as for as many calls', () => {
+    const [called, oneByOne] = [new UsualCountries(), new UsualCountries()];
+    for (const [country, links] of [
+      ['DE', 3],
+      ['FR', 7],
+      ['DE', 4],
+      ['FR', 250],
+      ['DE', 99],
+      ['DE', 7],
+    ] as const) {
+      const usual = called.note('a', country, links);
+      expect(usual).toBe(oneByOne.note('a', country));
+      noteAll(oneByOne, 'a', ...new Array<string>(links - 1).fill(country));
+    }
   });
 
   test('is remembered for a bounded number of accounts', () => {

@@ -48,7 +48,8 @@ export const riskSignals = {
   phishingWords: {
     weight: 20,
     doc: 'The path or host has words about credentials: login, password, verify and the like, in several languages.',
-    find: ({ wordsInPath, wordsInHost }) => listed([...wordsInPath, ...wordsInHost]),
+    find: ({ wordsInPath, wordsInHost }) =>
+      wordsInPath.length + wordsInHost.length === 0 ? undefined : listed([...wordsInPath, ...wordsInHost]),
   },
   wordyDomain: {
     weight: 25,
@@ -178,6 +179,7 @@ export const riskSignals = {
     weight: 20,
     doc: 'Letters of the path are percent-encoded, which only hides them.',
     find: ({ rawPath }) => {
+      if (!rawPath.includes('%')) return undefined;
       const escaped = rawPath.match(/%(?:4[1-9a-f]|5[0-9a]|6[1-9a-f]|7[0-9a])/gi)?.length ?? 0;
       return escaped >= escapedLettersMin ? `${escaped} escaped letters` : undefined;
     },
@@ -196,8 +198,8 @@ export const riskSignals = {
   namedRecipient: {
     weight: 10,
     doc: 'The URL has an e-mail address in it, as on pages that address their victim.',
-    find: ({ readableUrl }) =>
-      readableUrl.includes('@') && emailAddress.test(readableUrl) ? 'an e-mail address' : undefined,
+    find: subject =>
+      /[@%]/.test(subject.url) && emailAddress.test(subject.readableUrl) ? 'an e-mail address' : undefined,
   },
   velocity: {
     weight: 15,
@@ -217,7 +219,13 @@ export const riskSignals = {
 
 export type SignalName = keyof typeof riskSignals;
 export const signalNames = Object.keys(riskSignals) as readonly SignalName[];
-const hostSignals = signalNames.filter(name => (riskSignals[name] as RiskSignal).isOfHost);
+const isOfHost = (name: SignalName): boolean => (riskSignals[name] as RiskSignal).isOfHost === true;
+const hostSignals = signalNames.filter(isOfHost);
+const otherSignals = signalNames.filter(name => !isOfHost(name));
+
+/** The signals that may have found something, in the order of the table. */
+export const askedSignals = ({ hostFindings }: RiskSubject): readonly SignalName[] =>
+  hostFindings.size === 0 ? otherSignals : signalNames;
 
 /** What a signal found; undefined for nothing. */
 export function findingOf(signal: SignalName, subject: RiskSubject): string | undefined {
@@ -249,7 +257,7 @@ const listed = (words: readonly string[]): string | undefined =>
 /** Facts outside the URL. Every field may be unknown. */
 export interface Circumstances {
   readonly domainAgeDays?: number | undefined;
-  /** Links made within the hour, this one included, by the account or from the address, whichever is more. */
+  /** Links made within the hour, all of the call included, by the account or from the address: whichever is more. */
   readonly createdLastHour?: number | undefined;
   /** The country that the account usually works from, if it has one, and today's. */
   readonly usualCountry?: string | undefined;
@@ -258,11 +266,15 @@ export interface Circumstances {
 
 /** Takes a serialised URL. */
 export const subjectOf = (url: string, circumstances: Circumstances): RiskSubject =>
-  new RiskSubject(new URL(url), circumstances);
+  new RiskSubject(url, circumstances);
 
-/** A URL parsed once for all signals. What only few signals need is computed when one does. */
+/** A serialised URL, taken apart once for all signals. What only few signals need is computed when one does. */
 export class RiskSubject {
-  readonly #url: URL;
+  readonly url: string;
+  /** Query and fragment. */
+  readonly #rest: string;
+  /** Empty for the scheme's default. */
+  readonly port: string;
   readonly parts: HostParts;
   /** The host's labels as a browser might show them. */
   readonly shownLabels: readonly string[];
@@ -277,32 +289,35 @@ export class RiskSubject {
   /** What is known about the client that wants to shorten it. */
   readonly circumstances: Circumstances;
 
-  constructor(url: URL, circumstances: Circumstances) {
-    const host = hostFactsOf(url.hostname);
-    this.#url = url;
+  constructor(url: string, circumstances: Circumstances) {
+    const hostAt = url.indexOf('//') + 2;
+    const pathAt = url.indexOf('/', hostAt);
+    const pathLength = url.slice(pathAt).search(/[?#]|$/);
+    const authority = url.slice(hostAt, pathAt);
+    // Most URLs have nothing but a host there, and parsing them again would cost more than all signals.
+    const { hostname, port } = /[:@]/.test(authority) ? new URL(url) : { hostname: authority, port: '' };
+    const host = hostFactsOf(hostname);
+    this.url = url;
+    this.port = port;
     this.parts = host.parts;
     this.shownLabels = host.shownLabels;
     this.wordsInHost = host.wordsInHost;
     this.impersonation = host.impersonation;
     this.hostFindings = host.findings ??= hostFindingsOf(this);
-    this.rawPath = url.pathname;
+    this.rawPath = url.slice(pathAt, pathAt + pathLength);
+    this.#rest = url.slice(pathAt + pathLength);
     this.path = readable(this.rawPath);
     this.wordsInPath = this.path.match(pathWords) ?? [];
     this.circumstances = circumstances;
   }
 
   get isEncrypted(): boolean {
-    return this.#url.protocol === 'https:';
-  }
-
-  /** Empty for the scheme's default. */
-  get port(): string {
-    return this.#url.port;
+    return this.url.startsWith('https:');
   }
 
   /** Path, query and fragment. */
   get readableUrl(): string {
-    return `${this.path} ${readable(this.#url.search)} ${readable(this.#url.hash)}`;
+    return `${this.path} ${readable(this.#rest)}`;
   }
 
   /** A well-known name in the path of a site that is not its own. */

@@ -208,6 +208,21 @@ describe('a risk file', () => {
   });
 });
 
+test.each([
+  'https://example.com/',
+  'http://example.com:8080/a//b?c=/d#e',
+  'https://[2001:db8::1]/a#b?c',
+  'https://[2001:db8::1]:8443/?a#',
+  'https://name:word@example.com/a:b@c?d',
+  'https://name@example.com/?',
+])('%s is taken apart as the parser does', text => {
+  const url = new URL(text);
+  expect(url.href).toBe(text);
+  const { parts, port, rawPath, isEncrypted } = subjectOf(text, {});
+  expect([parts.host, port, rawPath]).toEqual([url.hostname, url.port, url.pathname]);
+  expect(isEncrypted).toBe(url.protocol === 'https:');
+});
+
 test('a signal that is computed once per host reads nothing but the host', () => {
   const ofHost = ['parts', 'shownLabels', 'wordsInHost', 'impersonation'];
   const urls = Object.values(cases).flatMap(([fires, stays]) => [...fires, ...stays].map(([url]) => url));

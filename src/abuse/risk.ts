@@ -6,6 +6,7 @@
 import { closestName } from '../base/did-you-mean.ts';
 import { partsOf } from './hosts.ts';
 import {
+  askedSignals,
   type Circumstances,
   findingOf,
   riskSignals,
@@ -43,6 +44,7 @@ export const defaultRiskPolicy: RiskPolicy = {
   trusted: new Set(),
 };
 
+const harmless: Risk = { score: 0, reasons: [] };
 const aboutTheMaker: ReadonlySet<SignalName> = new Set(['velocity', 'countryMismatch']);
 
 /** Takes a serialised URL. */
@@ -54,12 +56,13 @@ export function riskOf(
   const subject = subjectOf(url, circumstances);
   const isTrusted = trusted.has(subject.parts.domain);
   const reasons: RiskReason[] = [];
-  for (const signal of signalNames) {
+  for (const signal of askedSignals(subject)) {
     const weight = weights[signal];
     if (weight === 0 || (isTrusted && !aboutTheMaker.has(signal))) continue;
     const detail = findingOf(signal, subject);
     if (detail !== undefined) reasons.push({ signal, weight, detail });
   }
+  if (reasons.length === 0) return harmless;
   const sum = reasons.reduce((total, { weight }) => total + weight, 0);
   return { score: Math.min(scoreMax, sum), reasons };
 }

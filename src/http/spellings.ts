@@ -95,6 +95,11 @@ export class RequestSpelling {
     return this.#hasSnake ? 'snake_case' : this.#pathStyle;
   }
 
+  /** Whether nothing has another name here than in our schema: then the next item may have the same spelling. */
+  get isOurs(): boolean {
+    return this.#sent === undefined && !this.#isLiteral;
+  }
+
   /** Whether the fields of an answer must be renamed. */
   get isForeign(): boolean {
     return this.#style === 'snake_case' || briefCreates.includes(this.#path);

@@ -55,12 +55,17 @@ function statusAfter(judgement: UrlJudgement): JudgedStatus {
   return { status: statusByVerdict[judgement.verdict], risk: riskIn(judgement) };
 }
 
+let lastReasons: UrlJudgement['reasons'] = [];
+let lastRisk: Link['risk'] = null;
+
+/** The same object for the same reasons, as the links of a call have. */
 function riskIn({ score, reasons }: UrlJudgement): Link['risk'] {
-  if (reasons.length === 0) return null;
-  return {
-    score,
-    reasons: reasons.map(({ signal, weight, detail }) => `${signal} (+${weight}): ${detail}`),
-  };
+  if (reasons !== lastReasons) {
+    lastReasons = reasons;
+    const shown = reasons.map(({ signal, weight, detail }) => `${signal} (+${weight}): ${detail}`);
+    lastRisk = reasons.length === 0 ? null : { score, reasons: shown };
+  }
+  return lastRisk;
 }
 
 /** A year of five digits would be shown as a time that few programs can parse. */

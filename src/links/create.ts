@@ -4,6 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import type { Maker } from '../abuse/judge.ts';
 import { type Actor, ownerIdOf } from '../accounts/account.ts';
 import { notDone, Problem } from '../base/errors.ts';
 import { following, type NowOrLater } from '../base/now-or-later.ts';
@@ -42,12 +43,11 @@ interface Call {
   readonly context: LinkContext;
   readonly actor: Actor;
   readonly ownerId: string | null;
-  readonly address: string | undefined;
   readonly idempotencyKey: string | undefined;
   /** By the place of the item; undefined until it is settled. */
   readonly results: (CreateResult | undefined)[];
-  /** Items that are acceptable, and were not created before. */
-  accepted: number;
+  /** Makes the items that are acceptable, and were not created before. */
+  maker: Maker;
 }
 
 interface Draft {
@@ -95,11 +95,12 @@ export function createLinks(
   }
   const ownerId = ownerIdOf(actor);
   const results: Call['results'] = new Array(inputs.length);
-  const call: Call = { context, actor, ownerId, address, idempotencyKey, results, accepted: 0 };
+  const maker = { actor, address, items: 0 };
+  const call: Call = { context, actor, ownerId, idempotencyKey, results, maker };
   const accepted = inSlices(context.clock, inputs, (input, index) => acceptItem(call, input, index));
   const written = following(accepted, outcomes => {
     const drafts = unsettled(outcomes, results);
-    call.accepted = drafts.length;
+    call.maker = { ...maker, items: drafts.length };
     return writeAll(call, drafts);
   });
   return Promise.resolve(written);
@@ -231,9 +232,8 @@ function writeAll(call: Call, drafts: readonly Draft[]): NowOrLater<CreateResult
 /** A draft with all that its insert needs; undefined when there is a link that is as good. */
 function prepare(draft: Draft): NowOrLater<Draft | undefined> {
   if (draft.attempt > 0) return withCode(draft);
-  const { context, actor, address, accepted } = draft.call;
-  const destination = { url: draft.longUrl, actor, address, items: accepted };
-  return following(judgeDestination(context, destination), afterJudging, draft);
+  const { context, maker } = draft.call;
+  return following(judgeDestination(context, { url: draft.longUrl, maker }), afterJudging, draft);
 }
 
 function afterJudging(judged: Draft['judged'], draft: Draft): NowOrLater<Draft | undefined> {

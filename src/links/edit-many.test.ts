@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { allowEveryUrl } from '../abuse/judge.ts';
+import { allowEveryUrl, type UrlToJudge } from '../abuse/judge.ts';
 import { createUrlPolicy } from '../abuse/url-policy.ts';
 import { fakeActor } from '../accounts/fake-actors.ts';
 import { ManualClock, yieldToEventLoop } from '../base/clock.ts';
@@ -19,7 +19,7 @@ const admin = fakeActor('acc_0', { role: 'admin' });
 let store: LinkStore;
 let traces: LinkTrace[];
 let announced: string[];
-let judged: { url: string; items: number }[];
+let judged: UrlToJudge[];
 beforeEach(() => {
   traces = [];
   announced = [];
@@ -110,7 +110,7 @@ describe('many links', () => {
     const change = { longUrl: 'https://new.example/' };
     const results = await updateLinks(contextWith(), owner, ['a', 'b', 'held'], change);
     expect(results.map(outcome)).toEqual(['active', 'active', 'quarantined']);
-    expect(judged).toMatchObject([{ url: 'https://new.example/', items: 3 }]);
+    expect(judged).toMatchObject([{ url: 'https://new.example/', maker: { items: 3 } }]);
     expect((await store.find('a'))?.longUrl).toBe('https://new.example/');
   });
 

@@ -1,8 +1,7 @@
 /**
- * Many inserts, from one call or from many. Those of a bulk call are passed to the store some at a time: all of them take
- * too long for one turn of the event loop. Those of calls that arrive together become one.
+ * Many inserts, from one call or from many. Those of a bulk call are passed to the store some at a time, or all at once
+ * where they share a commit. Those of calls that arrive together become one.
  */
-import { yieldToEventLoop } from '../base/clock.ts';
 import { Problem, withOutcome } from '../base/errors.ts';
 import type { InsertItem, InsertOutcome, LinkStore } from './store.ts';
 
@@ -18,23 +17,20 @@ export function insertMany(
   items: readonly InsertItem[],
   isAnyDone: boolean,
 ): Promise<InsertOutcome[]> {
-  if (items.length <= itemsPerInsert && !isAnyDone) return store.insert(items);
-  // A slice with a trace takes a turn longer to reach the writer: the order would be lost, and the first no longer wins.
-  const isQueued =
-    store.sharesCommits === true &&
-    items.length > itemsPerInsert &&
-    items.every(({ trace }) => trace === undefined);
-  return (isQueued ? insertTogether : insertInSlices)(store, items, isAnyDone);
+  const perInsert = store.sharesCommits === true ? items.length : itemsPerInsert;
+  if (items.length <= perInsert && !isAnyDone) return store.insert(items);
+  return insertInSlices(store, items, perInsert, isAnyDone);
 }
 
 async function insertInSlices(
   store: LinkStore,
   items: readonly InsertItem[],
+  perInsert: number,
   isAnyDone: boolean,
 ): Promise<InsertOutcome[]> {
   const outcomes: InsertOutcome[] = [];
-  for (let from = 0; from < items.length; from += itemsPerInsert) {
-    const slice = items.slice(from, from + itemsPerInsert);
+  for (let from = 0; from < items.length; from += perInsert) {
+    const slice = items.slice(from, from + perInsert);
     try {
       outcomes.push(...(await store.insert(slice)));
     } catch (error) {
@@ -46,34 +42,6 @@ async function insertInSlices(
       break;
     }
   }
-  return outcomes;
-}
-
-/** Passes each slice on without waiting for the one before it, so that those that wait share a commit. */
-async function insertTogether(
-  store: LinkStore,
-  items: readonly InsertItem[],
-  isAnyDone: boolean,
-): Promise<InsertOutcome[]> {
-  const inserting: Promise<InsertOutcome[]>[] = [];
-  const problems: Problem[] = [];
-  let fault: unknown;
-  for (let from = 0; from < items.length; from += itemsPerInsert) {
-    if (from > 0) await yieldToEventLoop();
-    const slice = items.slice(from, from + itemsPerInsert);
-    inserting.push(
-      store.insert(slice).catch((error: unknown) => {
-        // Thrown only when all slices have ended: until then nobody would catch it.
-        if (!(error instanceof Problem)) fault ??= error;
-        else problems.push(error);
-        return slice.map(() => ({ kind: 'failed', problem: error as Problem }) as const);
-      }),
-    );
-  }
-  const outcomes = (await Promise.all(inserting)).flat();
-  if (fault !== undefined) throw fault;
-  if (problems.length === inserting.length && !isAnyDone)
-    throw problems.find(({ outcome }) => outcome === 'unknown') ?? problems[0];
   return outcomes;
 }
 

@@ -59,13 +59,13 @@ beforeEach(() => {
 describe('creating', () => {
   test('judges the URL as it is stored, with the owner and the number of links', async () => {
     await createLink(context, owner, { longUrl: 'HTTPS://Example.com' }, undefined, address);
-    expect(judged).toEqual([{ url: 'https://example.com/', actor: owner, address, items: 1 }]);
+    expect(judged).toEqual([{ url: 'https://example.com/', maker: { actor: owner, address, items: 1 } }]);
     await createLinks(context, owner, [
       { longUrl: 'https://a.example/' },
       { longUrl: 'nonsense' },
       { longUrl: 'https://b.example/' },
     ]);
-    expect(judged.slice(1).map(({ items }) => items)).toEqual([2, 2]);
+    expect(judged.slice(1).map(({ maker }) => maker.items)).toEqual([2, 2]);
   });
 
   test('gives each item its outcome, in order, however long the judge takes for each', async () => {
@@ -130,7 +130,7 @@ describe('editing', () => {
     await updateLink(context, owner, code, { longUrl: 'https://quarantine.example' }, address);
     expect(judged).toEqual([]);
     await updateLink(context, owner, code, { longUrl: 'https://good.example/' }, address);
-    expect(judged).toEqual([{ url: 'https://good.example/', actor: owner, address, items: 1 }]);
+    expect(judged).toEqual([{ url: 'https://good.example/', maker: { actor: owner, address, items: 1 } }]);
   });
 
   test('can bring a hold or a stricter one, even to a disabled link, and lifts none', async () => {

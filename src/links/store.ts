@@ -31,7 +31,7 @@ export interface LinkStore {
   readonly findNew?: (code: string) => Promise<Link | undefined>;
   /** One outcome per item, in order. Items do not affect one another. */
   insert(items: readonly InsertItem[]): Promise<InsertOutcome[]>;
-  /** Whether inserts wait in one queue and those that do share a commit, so that a caller with many makes several at once. */
+  /** Whether all items of an insert share one commit, however many: a caller passes on at once what it has. */
   readonly sharesCommits?: boolean;
   /** Writes `link` when the stored version is `link.version - 1`; then, and only then, trace and event are stored too. */
   replace(link: Link, trace?: LinkTrace, event?: EventType): Promise<'replaced' | 'conflict' | 'missing'>;

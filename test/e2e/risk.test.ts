@@ -129,5 +129,8 @@ test('many links in one call raise the risk', async () => {
   const links = Array.from({ length: 60 }, (_, index) => ({ longUrl: `https://example.com/${index}` }));
   const { results } = (await call('POST', '/api/v1/links/bulk', { key: ownerKey, body: { links } })).body;
   const { risk } = (await caseOf(results[0].link.shortCode)).link;
-  expect(risk.reasons).toEqual(['velocity (+15): 60 links within an hour']);
+  // Those of the tests before are among them, and those of the whole call.
+  const [, count] = /^velocity \(\+15\): (\d+) links within an hour$/.exec(risk.reasons[0])!;
+  expect(Number(count)).toBeGreaterThanOrEqual(60);
+  expect((await caseOf(results[59].link.shortCode)).link.risk).toEqual(risk);
 });

@@ -73,18 +73,19 @@ export function bulkRoute({ links, baseUrl, addressOf, clicks }: LinkRoutesOptio
       const turns = new Turns(links.clock, itemsPerTurn);
       const inputs: (CreateInput | Problem)[] = [];
       const spellings: RequestSpelling[] = [];
+      let ofItem = spelling.item();
       for (const item of body.links) {
         if (!turns.hasRoom()) await turns.next();
-        const ofItem = spelling.item();
         spellings.push(ofItem);
         inputs.push(inputOf(item, ofItem));
+        if (!ofItem.isOurs) ofItem = spelling.item();
       }
       const results = await createGood(inputs, good =>
         createLinks(links, actor, good, idempotencyKeyOf(request), addressOf(request)),
       );
-      const found = results.flatMap(result =>
-        !(result instanceof Problem) && result.kind === 'found' ? [result.link] : [],
-      );
+      const found: Link[] = [];
+      for (const result of results)
+        if (!(result instanceof Problem) && result.kind === 'found') found.push(result.link);
       const counts = await clicksOrUnknown(clicks)(found);
       const clicksOfFound = new Map(found.map(({ code }, index) => [code, counts[index]!]));
       return jsonList({

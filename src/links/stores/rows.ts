@@ -31,6 +31,16 @@ interface Codec {
 /** Anonymous links have the empty owner, so one index serves both kinds. */
 export const ownerColumn = (ownerId: string | null): string => ownerId ?? '';
 
+let lastRisk: unknown;
+let lastRiskText = '';
+
+/** The links of a call mostly have the same. */
+function riskText(risk: unknown): string | null {
+  if (risk === null) return null;
+  if (risk !== lastRisk) [lastRisk, lastRiskText] = [risk, JSON.stringify(risk)];
+  return lastRiskText;
+}
+
 const codecOf: Readonly<Partial<Record<FieldKind, (field: LinkField) => Codec>>> = {
   flag: () => ({ encode: (value: boolean) => (value ? 1 : 0), decode: (value: number) => value === 1 }),
   texts: () => ({
@@ -38,7 +48,7 @@ const codecOf: Readonly<Partial<Record<FieldKind, (field: LinkField) => Codec>>>
     decode: (text: string | null) => (text === null ? [] : JSON.parse(text)),
   }),
   risk: () => ({
-    encode: (risk: unknown) => (risk === null ? null : JSON.stringify(risk)),
+    encode: riskText,
     decode: (text: string | null) => (text === null ? null : JSON.parse(text)),
   }),
   choice: ({ choices = [] }) =>

@@ -161,15 +161,14 @@ export function linkOperations(database: Database) {
 
   return {
     /** Takes packed inserts. Undefined when all of them are inserted, as nearly always. */
-    insertLinks(packed: string): InsertOutcome[] | undefined {
-      const outcomes = readInserts(packed).map(
-        ({ values, item }): InsertOutcome =>
-          item !== undefined
-            ? insertOne(item, values)
-            : insertLink.run(...values).changes === 1
-              ? inserted
-              : { kind: 'taken' },
-      );
+    insertLinks(packed: readonly string[]): InsertOutcome[] | undefined {
+      const outcomes: InsertOutcome[] = [];
+      for (const text of packed) {
+        for (const { values, item } of readInserts(text)) {
+          if (item !== undefined) outcomes.push(insertOne(item, values));
+          else outcomes.push(insertLink.run(...values).changes === 1 ? inserted : { kind: 'taken' });
+        }
+      }
       return outcomes.every(({ kind }) => kind === 'inserted') ? undefined : outcomes;
     },
 

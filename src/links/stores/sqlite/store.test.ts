@@ -111,8 +111,27 @@ test('a link whose trace is rejected leaves no claim behind', () => {
   const records = [check(noteKind, note.id, { key: note.id, value: note, version: 1, expiresAt: null })];
   const item = insertItem(sampleLink('claimed'), { leased: false, claim: { length: 7, id: 42 } });
   const packed = packInserts([{ ...item, records }, item]);
-  expect(insertLinks(packed)).toEqual([{ kind: 'taken' }, { kind: 'inserted' }]);
+  expect(insertLinks([packed])).toEqual([{ kind: 'taken' }, { kind: 'inserted' }]);
   database.close();
+});
+
+test('all links of one insert share a commit, however many, and their outcomes are in order', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'terse-store-'));
+  const { reader, writer } = await openEmbedded(folder);
+  const store = createSqliteStore(reader, writer);
+  try {
+    const codes = Array.from({ length: 4_500 }, (_, n) => `code-${n}`);
+    await store.insert([insertItem(sampleLink(codes[4_321]!))]);
+    const before = writer.commits;
+    const outcomes = await store.insert(codes.map(code => insertItem(sampleLink(code))));
+    expect(writer.commits - before).toBe(1);
+    expect(outcomes).toHaveLength(4_500);
+    expect(outcomes.findIndex(({ kind }) => kind === 'taken')).toBe(4_321);
+    expect(outcomes.filter(({ kind }) => kind === 'inserted')).toHaveLength(4_499);
+  } finally {
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 test('creates of one turn share a commit, and one that conflicts does not harm its neighbours', async () => {
@@ -177,7 +196,7 @@ test('an outbox without subscribers costs no statement', async () => {
   });
   const operations = linkOperations(recorded);
   await writeWithoutSubscribers({
-    insert: async items => operations.insertLinks(packInserts(items)),
+    insert: async items => operations.insertLinks([packInserts(items)]),
     replace: async (link, _trace, event) => operations.replaceLink({ link, records: undefined, event }),
   } as LinkStore);
   expect(run.length).toBeGreaterThan(10);

@@ -4,13 +4,19 @@
  * for writes.
  */
 import type { Database } from 'bun:sqlite';
+import { yieldToEventLoop } from '../../../base/clock.ts';
 import type { SqliteWriter } from '../../../engines/sqlite/writer.ts';
 import { type EventRow, eventOf } from '../../outbox.ts';
-import type { ChangePage, LeasedSpan, LinkStore } from '../../store.ts';
+import type { ChangePage, InsertOutcome, LeasedSpan, LinkStore } from '../../store.ts';
 import { recordedInserts, type TraceWrites, withTrace } from '../../trace.ts';
 import { countLinks, listByDomain, listLinks, type SqlLists } from '../sql-lists.ts';
 import { type LinkOperations, packInserts } from './operations.ts';
 import { createFinder, type PatientReads, prepareFindByUrl, prepareRecall } from './reads.ts';
+
+/** Inserts that are packed before other requests run. All of them are one transaction: a page that many change is written once. */
+const itemsPerTurn = 2_000;
+
+const inserted: InsertOutcome = { kind: 'inserted' };
 
 const behindScheme = (url: string): string => `substr(${url}, instr(${url}, '//') + 2)`;
 
@@ -56,9 +62,14 @@ export function createSqliteStore(
     find: createFinder(reader, patient),
     sharesCommits: true,
     async insert(items) {
-      const packed = packInserts(await recordedInserts(traceWrites, items));
+      const packed: string[] = [];
+      for (let from = 0; from < items.length; from += itemsPerTurn) {
+        if (from > 0) await yieldToEventLoop();
+        const slice = items.slice(from, from + itemsPerTurn);
+        packed.push(packInserts(await recordedInserts(traceWrites, slice)));
+      }
       const outcomes = await writer.run('insertLinks', packed, items.length);
-      return outcomes ?? items.map(() => ({ kind: 'inserted' }));
+      return outcomes ?? new Array<InsertOutcome>(items.length).fill(inserted);
     },
     replace: (link, trace, event) =>
       withTrace(traceWrites, trace, records => writer.run('replaceLink', { link, records, event })),
