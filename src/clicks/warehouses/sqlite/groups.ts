@@ -2,7 +2,7 @@
  * Clicks of a busy link that are alike, counted together, so that a filter looks at a few bytes for each combination of
  * values and not at each click. A group is the clicks of some whole chunks that hold nothing but that link.
  *
- * Combinations are sorted by place, agent, kind, visit and referrer. Those that share the first three are a stretch; of
+ * Combinations are sorted by place (as a text), agent, kind, visit and referrer. Those that share the first three are a stretch; of
  * visits and referrers a row has the number of the pair. So a row is three bytes: the pair, and how many clicks it has; a
  * combination with more than 255 has several rows. Rows are in blocks of whole stretches, so that those which a filter on
  * places or agents leaves out are not read. A group also has:
@@ -28,6 +28,7 @@ export type GroupedList = (typeof groupedLists)[number];
 /** A combination is one number of 53 bits. What visitors invent may be more than fits: such clicks are not grouped. */
 const rangeOf = { place: 2 ** 12, agent: 2 ** 9, kind: 2 ** 8, visit: 2 ** 12, referrer: 2 ** 12 };
 const pairRange = rangeOf.visit * rangeOf.referrer;
+const ofPlace = rangeOf.agent * rangeOf.kind * pairRange;
 const pairsMax = 2 ** 16;
 export const rowClicksMax = 255;
 
@@ -137,7 +138,10 @@ export class GroupBuilder {
       parts += 1;
     };
     const clicks = this.#clicks;
-    const { keys, sorted } = this.#combinations.sorted();
+    const places = this.#lists.place.entries;
+    // As texts, so that those of a country are in one stretch of blocks.
+    const byText = places.map((_, place) => place).sort((a, b) => (places[a]! < places[b]! ? -1 : 1));
+    const { keys, sorted } = this.#combinations.sorted(byText);
     yield clicks / 8;
     const { order, counts } = this.#sortClicks(sorted);
     const table = new RowTable(keys, counts, this.#pairs);
@@ -156,7 +160,11 @@ export class GroupBuilder {
     let block = firstBlockPart;
     for (const { pairs, counts: inBlock } of table.blocks()) storePart(block++, pairs, inBlock);
     yield clicks / 16;
-    const lists = groupedLists.map(name => this.#lists[name].entries.join(entrySeparator));
+    const lists = groupedLists.map(name =>
+      (name === 'place' ? byText.map(place => places[place]!) : this.#lists[name].entries).join(
+        entrySeparator,
+      ),
+    );
     database
       .query(
         `INSERT INTO groups (run, owner, hash, code, chunk, last_chunk, first_at, last_at, parts,
@@ -379,11 +387,21 @@ class NumberTable {
     return this.size - 1;
   }
 
-  /** The numbers, and where each is among them by its place. */
-  sorted(): { readonly keys: Float64Array; readonly sorted: Uint32Array } {
-    const keys = this.#numbers.slice(0, this.size).sort();
+  /** The numbers, with other numbers of places (the first is the one of `placesInOrder[0]`), and where each is among them. */
+  sorted(placesInOrder: readonly number[]): { readonly keys: Float64Array; readonly sorted: Uint32Array } {
+    const numberOf = new Uint32Array(placesInOrder.length);
+    for (const [number, place] of placesInOrder.entries()) numberOf[place] = number;
+    const keys = new Float64Array(this.size);
+    for (let index = 0; index < keys.length; index += 1) {
+      const before = this.#numbers[index]!;
+      keys[index] = numberOf[Math.floor(before / ofPlace)]! * ofPlace + (before % ofPlace);
+    }
+    keys.sort();
     const sorted = new Uint32Array(this.size);
-    for (let index = 0; index < keys.length; index += 1) sorted[this.placeOf(keys[index]!)] = index;
+    for (let index = 0; index < keys.length; index += 1) {
+      const before = placesInOrder[Math.floor(keys[index]! / ofPlace)]! * ofPlace + (keys[index]! % ofPlace);
+      sorted[this.placeOf(before)] = index;
+    }
     return { keys, sorted };
   }
 }
