@@ -20,6 +20,7 @@ import { grainMs } from '../../warehouse.ts';
 import { chunkRowsMax, entrySeparator, isHuman, type LinkKey, listSeparator, type Rows } from './chunk.ts';
 import { EntryList } from './chunk-writer.ts';
 import { packColumn, packText } from './columns.ts';
+import { NumberTable } from './number-table.ts';
 import { slotCount } from './summary.ts';
 
 export const groupedLists = ['place', 'agent', 'visit', 'referrer'] as const;
@@ -141,7 +142,7 @@ export class GroupBuilder {
     const places = this.#lists.place.entries;
     // As texts, so that those of a country are in one stretch of blocks.
     const byText = places.map((_, place) => place).sort((a, b) => (places[a]! < places[b]! ? -1 : 1));
-    const { keys, sorted } = this.#combinations.sorted(byText);
+    const { keys, sorted } = this.#combinations.sorted(byText, ofPlace);
     yield clicks / 8;
     const { order, counts } = this.#sortClicks(sorted);
     const table = new RowTable(keys, counts, this.#pairs);
@@ -356,53 +357,6 @@ class RowTable {
       pack(this.#pairs, each => Math.floor(each / rangeOf.referrer)),
       pack(this.#pairs, each => each % rangeOf.referrer),
     ];
-  }
-}
-
-/** Numbers, each once, with their places in the order in which they came. A `Map` takes three times as long. */
-class NumberTable {
-  readonly #cells: Float64Array;
-  /** One more than the place; zero for a free cell. */
-  readonly #places: Uint32Array;
-  readonly #numbers: Float64Array;
-  size = 0;
-
-  constructor(sizeMax: number) {
-    const cells = 2 ** Math.ceil(Math.log2(1.5 * sizeMax));
-    this.#cells = new Float64Array(cells);
-    this.#places = new Uint32Array(cells);
-    this.#numbers = new Float64Array(sizeMax);
-  }
-
-  placeOf(number: number): number {
-    const mask = this.#cells.length - 1;
-    const mixed = Math.imul((number >>> 0) ^ Math.imul((number / 2 ** 32) | 0, 0x85eb_ca6b), 0x9e37_79b1);
-    let cell = (mixed ^ (mixed >>> 15)) & mask;
-    for (; this.#places[cell] !== 0; cell = (cell + 1) & mask)
-      if (this.#cells[cell] === number) return this.#places[cell]! - 1;
-    this.#cells[cell] = number;
-    this.#numbers[this.size] = number;
-    this.size += 1;
-    this.#places[cell] = this.size;
-    return this.size - 1;
-  }
-
-  /** The numbers, with other numbers of places (the first is the one of `placesInOrder[0]`), and where each is among them. */
-  sorted(placesInOrder: readonly number[]): { readonly keys: Float64Array; readonly sorted: Uint32Array } {
-    const numberOf = new Uint32Array(placesInOrder.length);
-    for (const [number, place] of placesInOrder.entries()) numberOf[place] = number;
-    const keys = new Float64Array(this.size);
-    for (let index = 0; index < keys.length; index += 1) {
-      const before = this.#numbers[index]!;
-      keys[index] = numberOf[Math.floor(before / ofPlace)]! * ofPlace + (before % ofPlace);
-    }
-    keys.sort();
-    const sorted = new Uint32Array(this.size);
-    for (let index = 0; index < keys.length; index += 1) {
-      const before = placesInOrder[Math.floor(keys[index]! / ofPlace)]! * ofPlace + (keys[index]! % ofPlace);
-      sorted[this.placeOf(before)] = index;
-    }
-    return { keys, sorted };
   }
 }
 
