@@ -6,6 +6,9 @@ import { claimMs, type Job, newBuilder } from './merge.ts';
 import type { Run } from './runs.ts';
 import { keyOf } from './totals.ts';
 
+/** So many are deleted where a chunk could be read. */
+const partsPerStep = 8;
+
 export class GroupJob implements Job {
   readonly #database: Database;
   readonly #run: Run;
@@ -42,7 +45,20 @@ export class GroupJob implements Job {
   }
 
   *#groupAll(): Generator<number> {
+    yield* this.#tidy();
     for (const candidate of this.#candidates()) yield* this.#group(candidate);
+  }
+
+  /** Deletes groups of an earlier form, and parts that belong to none: what a process left that ended before it was done. */
+  *#tidy(): Generator<number> {
+    const run = this.#run.id;
+    this.#database.query('DELETE FROM groups WHERE run = ? AND parts >= 0').run(run);
+    const deleteSome = this.#database.query(
+      `DELETE FROM group_parts WHERE id IN (
+        SELECT id FROM group_parts
+        WHERE run = ?1 AND chunk NOT IN (SELECT chunk FROM groups WHERE run = ?1) LIMIT ${partsPerStep})`,
+    );
+    while (deleteSome.run(run).changes > 0) yield chunkRowsMax;
   }
 
   /** Clicks that are too different for one group may be alike enough for two. */

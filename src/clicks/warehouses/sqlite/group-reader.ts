@@ -5,7 +5,14 @@ import { grainMs } from '../../warehouse.ts';
 import { entrySeparator, isHuman, kindIn, type LinkKey, listSeparator } from './chunk.ts';
 import { BrokenColumn, shortsIn, unpackColumn, unpackText } from './columns.ts';
 import type { EntryFilters } from './entry-filters.ts';
-import { blockEnds, firstBlockPart, type GroupedList, groupedLists, rankParts } from './groups.ts';
+import {
+  blockEnds,
+  blockRanks,
+  firstBlockPart,
+  type GroupedList,
+  groupedLists,
+  sharedRankPart,
+} from './groups.ts';
 import { type DayMinutes, outside, type Tally } from './tally.ts';
 
 interface GroupBounds {
@@ -39,6 +46,8 @@ export class GroupReader {
   readonly #database: Database;
   readonly #question: GroupQuestion;
   #states = new Uint8Array(0);
+  /** Of the group that is being read, blocks with rows that pass. */
+  #matched: { readonly block: number; readonly start: number }[] = [];
 
   constructor(database: Database, question: GroupQuestion) {
     this.#database = database;
@@ -51,7 +60,7 @@ export class GroupReader {
     const groups = this.#database
       .query<GroupBounds, [number, string, number, string]>(
         `SELECT id, chunk, last_chunk, first_at, last_at FROM groups
-        WHERE run = ? AND owner = ? AND hash = ? AND code = ? AND parts = (
+        WHERE run = ? AND owner = ? AND hash = ? AND code = ? AND -parts = (
           SELECT count(*) FROM group_parts WHERE group_parts.run = groups.run AND group_parts.chunk = groups.chunk
         ) ORDER BY chunk`,
       )
@@ -100,15 +109,17 @@ export class GroupReader {
     };
     const pairs: Pairs = {
       passes: pairPasses(visit, referrer),
-      clicks: new Float64Array(visit.column.length),
+      clicks: new Uint32Array(visit.column.length),
     };
     this.#clearStates(lengths);
+    this.#matched = [];
     let [from, start] = [0, 0];
     for (const [index, to] of blockEnds(lengths).entries()) {
-      if (stretches.states.subarray(from, to).some(state => state !== states.filteredOut)) {
+      if (hasPassing(stretches.states, from, to)) {
         const block = this.#rows(run, chunk, firstBlockPart + index);
         if (block === undefined) throw new BrokenColumn('a group lacks rows');
-        addBlock(block, start, stretches, from, to, pairs, this.#states);
+        if (addBlock(block, start, stretches, from, to, pairs, this.#states))
+          this.#matched.push({ block: index, start });
       }
       for (; from < to; from += 1) start += lengths[from]!;
     }
@@ -160,38 +171,39 @@ export class GroupReader {
   }
 
   #addSlot(run: number, chunk: number, slot: number, sums: Float64Array): void {
-    const part = this.#part(run, chunk, slot);
+    const part = this.#rows(run, chunk, slot);
     if (part === undefined) return;
-    const { gaps, numbers } = part;
+    const gaps = unpackColumn(part.rows);
     const rowStates = this.#states;
+    const clicks = new Uint32Array(sums.length);
     let row = 0;
     for (let index = 0; index < gaps.length; index += 1) {
       row += gaps[index]!;
-      sums[rowStates[row]!]! += numbers[index]!;
+      clicks[rowStates[row]!]! += 1;
     }
+    for (let state = 0; state < sums.length; state += 1) sums[state]! += clicks[state]!;
   }
 
   /** The highest ranks first, until the rest cannot change anything. */
   #addVisitors(run: number, chunk: number): void {
-    const { visitors } = this.#question.tally;
-    const settled = visitors.settledRank();
-    const rowStates = this.#states;
-    for (const { part: number, most } of rankParts) {
-      if (most <= settled) return;
-      const part = this.#part(run, chunk, number);
-      if (part === undefined) throw new BrokenColumn('a group lacks tokens');
-      const { gaps, numbers } = part;
-      let row = 0;
-      for (let index = 0; index < gaps.length; index += 1) {
-        row += gaps[index]!;
-        if (rowStates[row] !== states.filteredOut) visitors.addToken(numbers[index]!);
-      }
-    }
+    const settled = this.#question.tally.visitors.settledRank();
+    this.#addTokens(run, chunk, sharedRankPart, 0);
+    for (const { firstPart, most } of blockRanks)
+      if (most > settled)
+        for (const { block, start } of this.#matched) this.#addTokens(run, chunk, firstPart + block, start);
   }
 
-  #part(run: number, chunk: number, part: number): { gaps: Uint32Array; numbers: Uint32Array } | undefined {
-    const found = this.#rows(run, chunk, part);
-    return found && { gaps: unpackColumn(found.rows), numbers: unpackColumn(found.numbers) };
+  #addTokens(run: number, chunk: number, number: number, start: number): void {
+    const part = this.#rows(run, chunk, number);
+    if (part === undefined) throw new BrokenColumn('a group lacks tokens');
+    const [gaps, tokens] = [unpackColumn(part.rows), unpackColumn(part.numbers)];
+    const { visitors } = this.#question.tally;
+    const rowStates = this.#states;
+    let row = start;
+    for (let index = 0; index < gaps.length; index += 1) {
+      row += gaps[index]!;
+      if (rowStates[row] !== states.filteredOut) visitors.addToken(tokens[index]!);
+    }
   }
 
   #rows(run: number, chunk: number, part: number): PartRow | undefined {
@@ -230,12 +242,18 @@ interface Stretches {
 interface Pairs {
   readonly passes: Uint8Array;
   /** People's. */
-  readonly clicks: Float64Array;
+  readonly clicks: Uint32Array;
 }
 
 // Loops over all rows, stretches and pairs are functions of their own, so that they are compiled soon, and for arrays of one type.
 
-/** Adds the stretches of a block whose first row is the group's row `start`. */
+function hasPassing(stretchState: Uint8Array, from: number, to: number): boolean {
+  for (let stretch = from; stretch < to; stretch += 1)
+    if (stretchState[stretch] !== states.filteredOut) return true;
+  return false;
+}
+
+/** Adds the stretches of a block whose first row is the group's row `start`. False when nothing passes. */
 function addBlock(
   block: PartRow,
   start: number,
@@ -244,10 +262,10 @@ function addBlock(
   to: number,
   { passes, clicks: ofPairs }: Pairs,
   rowStates: Uint8Array,
-): void {
+): boolean {
   const counts = block.numbers;
   const pairs = shortsIn(block.rows);
-  let end = 0;
+  let [end, all] = [0, 0];
   for (let stretch = from; stretch < to; stretch += 1) {
     const state = stretchState[stretch]!;
     let row = end;
@@ -270,7 +288,9 @@ function addBlock(
         rowStates[start + row] = state;
       }
     sums[stretch] = sum;
+    all += sum;
   }
+  return all > 0;
 }
 
 function stretchStates(
@@ -296,7 +316,7 @@ function pairPasses(
   return passes;
 }
 
-function addByEntry(clicks: Float64Array, { column, clicks: into }: ListColumn): void {
+function addByEntry(clicks: Uint32Array, { column, clicks: into }: ListColumn): void {
   for (let index = 0; index < clicks.length; index += 1) into[column[index]!]! += clicks[index]!;
 }
 

@@ -11,7 +11,9 @@ import { seededRandom } from '../../../base/random.ts';
 import { type ClickBatch, noVisitTraits } from '../../click.ts';
 import { allLists, mismatches, startsEvery } from '../../fake-warehouse-truth.ts';
 import { type Filter, grainMs, type Question, type Warehouse } from '../../warehouse.ts';
-import { firstBlockPart, rankParts } from './groups.ts';
+import { entrySeparator, fieldsOf, listDimensions, listSeparator } from './chunk.ts';
+import { unpackText } from './columns.ts';
+import { blockRanks, firstBlockPart, groupedLists, sharedRankPart } from './groups.ts';
 import { openSqliteWarehouse } from './warehouse.ts';
 
 const clicks = 12 * 8_192;
@@ -143,8 +145,59 @@ describe('groups of a busy link', () => {
     'are read as clicks where a part of them is missing',
     async () => {
       await maintain();
-      for (const part of [firstBlockPart, rankParts[0].part])
+      for (const part of [firstBlockPart, blockRanks[0].firstPart, sharedRankPart])
         expect(database.query('DELETE FROM group_parts WHERE part = ?').run(part).changes).toBeGreaterThan(0);
+      expect(await mismatches(warehouse, truth, [asked()])).toEqual([]);
+    },
+    heavyTestMaxMs,
+  );
+
+  test(
+    'are read only where clicks pass',
+    async () => {
+      await maintain();
+      const [{ lists }] = database.query<{ lists: Uint8Array }, []>('SELECT lists FROM groups').all() as [
+        { lists: Uint8Array },
+      ];
+      const [place] = unpackText(lists)
+        .split(listSeparator)
+        [groupedLists.indexOf('place')]!.split(entrySeparator);
+      const fields = fieldsOf(place!);
+      const ofPlace = listDimensions.place.map(
+        ({ name }, index): Filter => ({ dimension: name, values: [fields[index]!], isExcluded: false }),
+      );
+      const ofBlocks = [firstBlockPart, ...blockRanks.map(({ firstPart }) => firstPart)];
+      for (const first of ofBlocks) {
+        const { changes } = database
+          .query(
+            `UPDATE group_parts SET rows = x'', numbers = x'' WHERE (chunk, part) IN (
+              SELECT chunk, max(part) FROM group_parts WHERE part BETWEEN ?1 AND ?1 + 999 GROUP BY chunk HAVING count(*) > 1)`,
+          )
+          .run(first);
+        expect(changes).toBeGreaterThan(0);
+      }
+      expect(await mismatches(warehouse, truth, [asked({ filters: ofPlace })])).toEqual([]);
+    },
+    heavyTestMaxMs,
+  );
+
+  test(
+    'of an earlier form are not read, and are made again',
+    async () => {
+      await maintain();
+      const before = rowsIn('group_parts');
+      database.run("UPDATE group_parts SET chunk = chunk + 1, numbers = x''");
+      database.run(
+        'INSERT INTO group_parts (run, chunk, part, rows, numbers) SELECT run, chunk - 1, part, rows, numbers FROM group_parts',
+      );
+      database.run('UPDATE groups SET parts = -parts');
+      database.run('UPDATE runs SET grouped = 0');
+      expect(await mismatches(warehouse, truth, [asked()])).toEqual([]);
+      await maintain();
+      expect(rowsIn('group_parts')).toBe(before);
+      expect(database.query('SELECT count(*) AS count FROM groups WHERE parts < 0').get()).toEqual({
+        count: rowsIn('groups'),
+      });
       expect(await mismatches(warehouse, truth, [asked()])).toEqual([]);
     },
     heavyTestMaxMs,

@@ -2,14 +2,15 @@
  * Clicks of a busy link that are alike, counted together, so that a filter looks at a few bytes for each combination of
  * values and not at each click. A group is the clicks of some whole chunks that hold nothing but that link.
  *
- * Combinations are sorted by place, agent, kind, visit and referrer. Those that share the first three are a stretch; of
+ * Combinations are sorted by place (as a text), agent, kind, visit and referrer. Those that share the first three are a stretch; of
  * visits and referrers a row has the number of the pair. So a row is three bytes: the pair, and how many clicks it has; a
  * combination with more than 255 has several rows. Rows are in blocks of whole stretches, so that those which a filter on
  * places or agents leaves out are not read. A group also has:
  *
- * - for each quarter hour, the rows of the combinations that came, and how often;
+ * - for each quarter hour, the row of each click;
  * - tokens of visitors with the rows of their combinations, by rank: once every register of a sketch has reached a rank,
- *   tokens up to that rank need not be read any more.
+ *   tokens up to that rank need not be read any more. All but those of the highest ranks are kept block by block, so that
+ *   a filter that few clicks pass, and that therefore needs all ranks, reads them only where clicks pass.
  *
  * Groups are made once a run is there (group-job.ts). Chunks that are in no group are read click by click.
  */
@@ -19,6 +20,7 @@ import { grainMs } from '../../warehouse.ts';
 import { chunkRowsMax, entrySeparator, isHuman, type LinkKey, listSeparator, type Rows } from './chunk.ts';
 import { EntryList } from './chunk-writer.ts';
 import { packColumn, packText } from './columns.ts';
+import { NumberTable } from './number-table.ts';
 import { slotCount } from './summary.ts';
 
 export const groupedLists = ['place', 'agent', 'visit', 'referrer'] as const;
@@ -27,6 +29,7 @@ export type GroupedList = (typeof groupedLists)[number];
 /** A combination is one number of 53 bits. What visitors invent may be more than fits: such clicks are not grouped. */
 const rangeOf = { place: 2 ** 12, agent: 2 ** 9, kind: 2 ** 8, visit: 2 ** 12, referrer: 2 ** 12 };
 const pairRange = rangeOf.visit * rangeOf.referrer;
+const ofPlace = rangeOf.agent * rangeOf.kind * pairRange;
 const pairsMax = 2 ** 16;
 export const rowClicksMax = 255;
 
@@ -38,20 +41,17 @@ export const groupChunksMax = 128;
 /** With fewer, there is little to gain. */
 export const groupChunksMin = 4;
 
-/**
- * A group's parts by number: the quarter hours, ranks of tokens that are read together, and blocks of rows. Numbers are
- * part of the format.
- */
-export const rankParts = [
-  { part: slotCount, least: 8, most: Number.POSITIVE_INFINITY },
-  { part: slotCount + 1, least: 6, most: 7 },
-  { part: slotCount + 2, least: 4, most: 5 },
-  { part: slotCount + 3, least: 3, most: 3 },
-  { part: slotCount + 4, least: 2, most: 2 },
-  { part: slotCount + 5, least: 1, most: 1 },
+/** A group's parts by number: the quarter hours, tokens by rank, and blocks of rows. Numbers are part of the format. */
+/** Tokens of higher ranks than those of blocks. */
+export const sharedRankPart = slotCount;
+/** A part for each block of rows, from this number on. */
+export const firstBlockPart = 1_000;
+/** And for each block the tokens of some ranks. */
+export const blockRanks = [
+  { firstPart: 2_000, least: 4, most: 5 },
+  { firstPart: 3_000, least: 2, most: 3 },
+  { firstPart: 4_000, least: 1, most: 1 },
 ] as const;
-
-export const firstBlockPart = 200;
 /** A block ends with the stretch that makes it so long. */
 const blockRows = 16_384;
 
@@ -130,8 +130,6 @@ export class GroupBuilder {
   /** Stores the group a piece at a time; yields about how many clicks each piece was worth. */
   *store(database: Database, { run, key, chunks }: GroupedChunks): Generator<number> {
     const first = chunks[0]!;
-    // What a process left that ended before it was done.
-    database.query('DELETE FROM group_parts WHERE run = ? AND chunk = ?').run(run, first);
     const insertPart = database.query(
       'INSERT INTO group_parts (run, chunk, part, rows, numbers) VALUES (?, ?, ?, ?, ?)',
     );
@@ -141,23 +139,33 @@ export class GroupBuilder {
       parts += 1;
     };
     const clicks = this.#clicks;
-    const { keys, sorted } = this.#combinations.sorted();
+    const places = this.#lists.place.entries;
+    // As texts, so that those of a country are in one stretch of blocks.
+    const byText = places.map((_, place) => place).sort((a, b) => (places[a]! < places[b]! ? -1 : 1));
+    const { keys, sorted } = this.#combinations.sorted(byText, ofPlace);
     yield clicks / 8;
     const { order, counts } = this.#sortClicks(sorted);
     const table = new RowTable(keys, counts, this.#pairs);
     yield clicks / 8;
-    for (const [slot, { places, numbers }] of this.#bySlot(order)) {
-      storePart(slot, packGaps(table.rowsOf(places)), packColumn(numbers, numbers.length));
+    for (const [slot, { places }] of this.#bySlot(order).entries()) {
+      if (places.length === 0) continue;
+      storePart(slot, packGaps(table.rowsOf(places), 0), new Uint8Array(0));
       yield places.length / 4;
     }
-    for (const [part, { places, numbers }] of this.#byRank(order, keys)) {
-      storePart(part, packGaps(table.rowsOf(places)), packColumn(numbers, numbers.length, true));
+    for (const [index, { places, numbers }] of this.#byRank(order, keys, table).entries()) {
+      const { part, block } = rankPartAt(index, table.blockStarts.length);
+      const rows = packGaps(table.rowsOf(places), block === undefined ? 0 : table.blockStarts[block]!);
+      storePart(part, rows, packColumn(numbers, numbers.length, true));
       yield places.length / 4;
     }
-    for (const [index, { pairs, counts: inBlock }] of table.blocks().entries())
-      storePart(firstBlockPart + index, pairs, inBlock);
+    let block = firstBlockPart;
+    for (const { pairs, counts: inBlock } of table.blocks()) storePart(block++, pairs, inBlock);
     yield clicks / 16;
-    const lists = groupedLists.map(name => this.#lists[name].entries.join(entrySeparator));
+    const lists = groupedLists.map(name =>
+      (name === 'place' ? byText.map(place => places[place]!) : this.#lists[name].entries).join(
+        entrySeparator,
+      ),
+    );
     database
       .query(
         `INSERT INTO groups (run, owner, hash, code, chunk, last_chunk, first_at, last_at, parts,
@@ -173,7 +181,7 @@ export class GroupBuilder {
         chunks.at(-1)!,
         this.#firstAt,
         this.#lastAt,
-        parts,
+        -parts,
         packText(lists.join(listSeparator)),
         ...table.columns(),
       );
@@ -194,32 +202,43 @@ export class GroupBuilder {
     return { order, counts };
   }
 
-  /** Which combinations came in each quarter hour, and how often. */
-  #bySlot(order: Uint32Array): Map<number, Picked> {
-    const parts = new PartColumns(this.#slot.subarray(0, this.#clicks));
+  /** The combinations of each quarter hour's clicks. */
+  #bySlot(order: Uint32Array): Picked[] {
+    const parts = new PartColumns(this.#slot.subarray(0, this.#clicks), slotCount);
     for (let index = 0; index < order.length; index += 1) {
       const click = order[index]!;
-      parts.count(this.#slot[click]!, this.#combination[click]!);
+      parts.add(this.#slot[click]!, this.#combination[click]!, 0);
     }
     return parts.finish();
   }
 
-  /** Tokens of people by rank. */
-  #byRank(order: Uint32Array, keys: Float64Array): Map<number, Picked> {
-    const partOf = new Uint8Array(rankMax + 1);
-    for (const { part, least, most } of rankParts) partOf.fill(part, least, Math.min(most, rankMax) + 1);
-    const parts = new PartColumns(this.#token.subarray(0, this.#clicks).map(token => partOf[rankOf(token)]!));
+  /** Tokens of people, in the order of `rankPartAt`. */
+  #byRank(order: Uint32Array, keys: Float64Array, { blockOf, blockStarts }: RowTable): Picked[] {
+    const blocks = blockStarts.length;
+    const first = new Uint16Array(rankMax + 1);
+    for (const [index, { least, most }] of blockRanks.entries())
+      first.fill(1 + index * blocks, least, most + 1);
+    const of = new Uint16Array(this.#clicks);
+    for (let click = 0; click < of.length; click += 1) {
+      const part = first[rankOf(this.#token[click]!)]!;
+      of[click] = part === 0 ? part : part + blockOf[this.#combination[click]!]!;
+    }
+    const parts = new PartColumns(of, 1 + blockRanks.length * blocks);
     for (let index = 0; index < order.length; index += 1) {
       const click = order[index]!;
       const place = this.#combination[click]!;
-      const token = this.#token[click]!;
       if (isHuman(Math.floor(keys[place]! / pairRange) % rangeOf.kind))
-        parts.add(partOf[rankOf(token)]!, place, token);
+        parts.add(of[click]!, place, this.#token[click]!);
     }
-    const made = parts.finish();
-    for (const { part } of rankParts) if (!made.has(part)) made.set(part, nothingPicked);
-    return made;
+    return parts.finish();
   }
+}
+
+/** The shared part, then the blocks of each of the ranks. */
+function rankPartAt(index: number, blocks: number): { readonly part: number; readonly block?: number } {
+  if (index === 0) return { part: sharedRankPart };
+  const block = (index - 1) % blocks;
+  return { part: blockRanks[Math.floor((index - 1) / blocks)]!.firstPart + block, block };
 }
 
 interface Picked {
@@ -227,21 +246,20 @@ interface Picked {
   readonly numbers: Uint32Array;
 }
 
-const nothingPicked: Picked = { places: new Uint32Array(0), numbers: new Uint32Array(0) };
-
 /** Combinations with a number each, by part, in two arrays. */
 class PartColumns {
   readonly #places: Uint32Array;
   readonly #numbers: Uint32Array;
-  readonly #starts = new Uint32Array(firstBlockPart + 1);
+  readonly #starts: Uint32Array;
   readonly #next: Uint32Array;
 
   /** Takes the part of every click, at most as many of which are added. */
-  constructor(parts: Uint8Array | Uint32Array) {
+  constructor(parts: Uint8Array | Uint16Array, partCount: number) {
+    this.#starts = new Uint32Array(partCount + 1);
     this.#places = new Uint32Array(parts.length);
     this.#numbers = new Uint32Array(parts.length);
     for (let click = 0; click < parts.length; click += 1) this.#starts[parts[click]! + 1]! += 1;
-    for (let part = 0; part < firstBlockPart; part += 1) this.#starts[part + 1]! += this.#starts[part]!;
+    for (let part = 0; part < partCount; part += 1) this.#starts[part + 1]! += this.#starts[part]!;
     this.#next = this.#starts.slice();
   }
 
@@ -251,24 +269,11 @@ class PartColumns {
     this.#numbers[at] = number;
   }
 
-  /** One more of a combination. */
-  count(part: number, place: number): void {
-    const last = this.#next[part]! - 1;
-    if (last >= this.#starts[part]! && this.#places[last] === place) this.#numbers[last]! += 1;
-    else this.add(part, place, 1);
-  }
-
-  finish(): Map<number, Picked> {
-    const made = new Map<number, Picked>();
-    for (let part = 0; part < firstBlockPart; part += 1) {
-      const [from, to] = [this.#starts[part]!, this.#next[part]!];
-      if (to > from)
-        made.set(part, {
-          places: this.#places.subarray(from, to),
-          numbers: this.#numbers.subarray(from, to),
-        });
-    }
-    return made;
+  finish(): Picked[] {
+    return Array.from(this.#next.subarray(0, -1), (to, part) => ({
+      places: this.#places.subarray(this.#starts[part], to),
+      numbers: this.#numbers.subarray(this.#starts[part], to),
+    }));
   }
 }
 
@@ -282,6 +287,10 @@ class RowTable {
   readonly #starts: Uint32Array;
   readonly #stretches: number[] = [];
   readonly #lengths: number[] = [];
+  /** The first row of each block. */
+  readonly blockStarts: number[] = [];
+  /** Of each combination. */
+  readonly blockOf: Uint16Array;
 
   constructor(keys: Float64Array, counts: Uint32Array, pairs: ReadonlySet<number>) {
     this.#keys = keys;
@@ -292,11 +301,18 @@ class RowTable {
       const rows = Math.ceil(counts[place]! / rowClicksMax);
       this.#starts[place + 1] = this.#starts[place]! + rows;
       const stretch = Math.floor(keys[place]! / pairRange);
-      if (stretch === this.#stretches.at(-1)) this.#lengths[this.#lengths.length - 1]! += rows;
-      else {
+      if (stretch !== this.#stretches.at(-1)) {
         this.#stretches.push(stretch);
-        this.#lengths.push(rows);
+        this.#lengths.push(0);
       }
+      this.#lengths[this.#lengths.length - 1]! += rows;
+    }
+    this.blockOf = new Uint16Array(keys.length);
+    let [stretch, start, place] = [0, 0, 0];
+    for (const [block, endStretch] of blockEnds(this.#lengths).entries()) {
+      this.blockStarts.push(start);
+      for (; stretch < endStretch; stretch += 1) start += this.#lengths[stretch]!;
+      for (; place < keys.length && this.#starts[place]! < start; place += 1) this.blockOf[place] = block;
     }
   }
 
@@ -306,36 +322,32 @@ class RowTable {
     return rows;
   }
 
-  blocks(): { readonly pairs: Uint8Array; readonly counts: Uint8Array }[] {
+  *blocks(): Generator<{ readonly pairs: Uint8Array; readonly counts: Uint8Array }> {
     const [keys, counts, starts] = [this.#keys, this.#counts, this.#starts];
-    const rowCount = starts[keys.length]!;
-    const [pairs, clicks] = [new Uint16Array(rowCount), new Uint8Array(rowCount)];
     const numbers = new Map(Array.from(this.#pairs, (pair, number) => [pair, number]));
-    for (let place = 0; place < keys.length; place += 1) {
-      const number = numbers.get(keys[place]! % pairRange)!;
-      let left = counts[place]!;
-      for (let row = starts[place]!; row < starts[place + 1]!; row += 1, left -= rowClicksMax) {
-        pairs[row] = number;
-        clicks[row] = Math.min(left, rowClicksMax);
+    let place = 0;
+    for (const [block, start] of this.blockStarts.entries()) {
+      const end = this.blockStarts[block + 1] ?? starts[keys.length]!;
+      const [pairs, clicks] = [new Uint16Array(end - start), new Uint8Array(end - start)];
+      for (; place < keys.length && starts[place]! < end; place += 1) {
+        const number = numbers.get(keys[place]! % pairRange)!;
+        let left = counts[place]!;
+        for (let row = starts[place]!; row < starts[place + 1]!; row += 1, left -= rowClicksMax) {
+          pairs[row - start] = number;
+          clicks[row - start] = Math.min(left, rowClicksMax);
+        }
       }
+      yield { pairs: new Uint8Array(pairs.buffer), counts: clicks };
     }
-    let [stretch, start] = [0, 0];
-    return blockEnds(this.#lengths).map(endStretch => {
-      const from = start;
-      for (; stretch < endStretch; stretch += 1) start += this.#lengths[stretch]!;
-      return {
-        pairs: new Uint8Array(pairs.slice(from, start).buffer),
-        counts: clicks.subarray(from, start),
-      };
-    });
   }
 
-  /** Of stretches place, agent, kind and how many rows they have; of pairs visit and referrer. */
+  /** Of stretches place, agent, kind and how many rows they have; of pairs visit and referrer. Every filter reads them. */
   columns(): Uint8Array[] {
     const pack = (of: ArrayLike<number>, value: (number: number) => number): Uint8Array =>
       packColumn(
         Uint32Array.from(of, number => value(number)),
         of.length,
+        true,
       );
     return [
       pack(this.#stretches, each => Math.floor(each / (rangeOf.agent * rangeOf.kind))),
@@ -348,47 +360,10 @@ class RowTable {
   }
 }
 
-/** Numbers, each once, with their places in the order in which they came. A `Map` takes three times as long. */
-class NumberTable {
-  readonly #cells: Float64Array;
-  /** One more than the place; zero for a free cell. */
-  readonly #places: Uint32Array;
-  readonly #numbers: Float64Array;
-  size = 0;
-
-  constructor(sizeMax: number) {
-    const cells = 2 ** Math.ceil(Math.log2(1.5 * sizeMax));
-    this.#cells = new Float64Array(cells);
-    this.#places = new Uint32Array(cells);
-    this.#numbers = new Float64Array(sizeMax);
-  }
-
-  placeOf(number: number): number {
-    const mask = this.#cells.length - 1;
-    const mixed = Math.imul((number >>> 0) ^ Math.imul((number / 2 ** 32) | 0, 0x85eb_ca6b), 0x9e37_79b1);
-    let cell = (mixed ^ (mixed >>> 15)) & mask;
-    for (; this.#places[cell] !== 0; cell = (cell + 1) & mask)
-      if (this.#cells[cell] === number) return this.#places[cell]! - 1;
-    this.#cells[cell] = number;
-    this.#numbers[this.size] = number;
-    this.size += 1;
-    this.#places[cell] = this.size;
-    return this.size - 1;
-  }
-
-  /** The numbers, and where each is among them by its place. */
-  sorted(): { readonly keys: Float64Array; readonly sorted: Uint32Array } {
-    const keys = this.#numbers.slice(0, this.size).sort();
-    const sorted = new Uint32Array(this.size);
-    for (let index = 0; index < keys.length; index += 1) sorted[this.placeOf(keys[index]!)] = index;
-    return { keys, sorted };
-  }
-}
-
-/** Ascending numbers, as the distances between them. */
-function packGaps(numbers: Uint32Array): Uint8Array {
+/** Ascending numbers from one on, as the distances between them. */
+function packGaps(numbers: Uint32Array, from: number): Uint8Array {
   const gaps = new Uint32Array(numbers.length);
-  let before = 0;
+  let before = from;
   for (let index = 0; index < numbers.length; index += 1) {
     gaps[index] = numbers[index]! - before;
     before = numbers[index]!;
