@@ -32,7 +32,7 @@ export function openSqliteWarehouse(path: string): Warehouse {
   // from which the log is counted again. Waiting for the disk here would gain nothing.
   database.run('PRAGMA synchronous = NORMAL');
   // Runs are written once and read through: few pages are needed twice.
-  database.run('PRAGMA cache_size = -8192');
+  database.run('PRAGMA cache_size = -4096');
   migrate(database, warehouseMigrations);
   return createSqliteWarehouse(database);
 }
