@@ -3,16 +3,16 @@
  * server that was started without these settings begins once more with them, as the same process. Its threads have them
  * too, and so have its workers.
  *
- * By default a heap grows to six times of what is in use before old objects are looked at, and links in memory count as
- * heap. With these it is about half more than that.
+ * By default a heap grows to up to six times of what is in use before old objects are looked at, and links in memory count
+ * as heap. With these it is up to two and a half times.
  */
 import { type Environment, supervisedVariable } from '../config/sources.ts';
 
 export const collectorSettings = {
   /** Of what is in use, how much may be added before it is collected. */
-  BUN_JSC_heapGrowthMaxIncrease: '0.2',
+  BUN_JSC_heapGrowthMaxIncrease: '0.5',
   /** Old objects are looked at once there is less room than this share for new ones. */
-  BUN_JSC_minEdenToOldGenerationRatio: '0.14',
+  BUN_JSC_minEdenToOldGenerationRatio: '0.2',
 } as const;
 
 /** The environment to begin again with, with the operator's own settings; undefined when that is not needed. */
