@@ -4,15 +4,15 @@
  * too, and so have its workers.
  *
  * By default a heap grows to up to six times of what is in use before old objects are looked at, and links in memory count
- * as heap. With these it is up to two and a half times.
+ * as heap. With these it is up to twice as much.
  */
 import { type Environment, supervisedVariable } from '../config/sources.ts';
 
 export const collectorSettings = {
   /** Of what is in use, how much may be added before it is collected. */
-  BUN_JSC_heapGrowthMaxIncrease: '0.5',
+  BUN_JSC_heapGrowthMaxIncrease: '0.3',
   /** Old objects are looked at once there is less room than this share for new ones. */
-  BUN_JSC_minEdenToOldGenerationRatio: '0.2',
+  BUN_JSC_minEdenToOldGenerationRatio: '0.18',
 } as const;
 
 /** The environment to begin again with, with the operator's own settings; undefined when that is not needed. */
