@@ -15,6 +15,7 @@ import {
 import { describeConfig, settingHelp } from './config/report.ts';
 import type { Audience } from './config/settings.ts';
 import { separateFlags, supervisedVariable } from './config/sources.ts';
+import { beginWithCollectorSettings } from './process/collector-settings.ts';
 import { privateUmask } from './process/data-files.ts';
 import { requireStart } from './process/start-checks.ts';
 import { placeOf } from './process/supervised.ts';
@@ -141,6 +142,7 @@ function outputTo(stream: NodeJS.WriteStream): Output {
 }
 
 if (import.meta.main) {
+  if (process.argv[2] === 'serve') beginWithCollectorSettings(environmentOfProcess());
   const inheritedUmask = process.umask(privateUmask);
   const exitCode = await main(process.argv.slice(2), {
     fetch: (url, init) => fetch(url, init),

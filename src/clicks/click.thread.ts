@@ -3,9 +3,7 @@
  * is embedded it also counts. All its work is bounded per round, and nothing waits for it.
  */
 
-import { fullGC, heapSize } from 'bun:jsc';
 import { yieldToEventLoop } from '../base/clock.ts';
-import { HeapGrowth } from '../base/heap-growth.ts';
 import { SerialQueue } from '../base/serial-queue.ts';
 import { answerCall, giveWay } from '../base/thread-call.ts';
 import { LiveFeed, type LiveUpdate } from './live.ts';
@@ -39,8 +37,6 @@ export async function startClickThread(
   settings: ClickSettings,
   tell: (message: ClickThreadMessage) => void,
   engines: ClickEngines = systemEngines,
-  /** Called between two pieces of work. */
-  onPieceDone: () => void = () => {},
 ) {
   const { clock } = engines;
   const { logFolder, producer, spillFolder, spillBytesMax } = settings;
@@ -64,7 +60,6 @@ export async function startClickThread(
     },
     async onPause() {
       head.beat(clock.now());
-      onPieceDone();
       await yieldToEventLoop();
       await takeIncoming();
     },
@@ -91,7 +86,6 @@ export async function startClickThread(
     await path.store();
     noteStored();
     await path.count();
-    onPieceDone();
   };
   const tail = async (): Promise<void> => {
     for (const update of await live.tail()) tell({ kind: 'live', update });
@@ -150,14 +144,8 @@ export type ClickThreadFunctions = Awaited<ReturnType<typeof startClickThread>>[
 
 if (!Bun.isMainThread) {
   giveWay();
-  const heap = new HeapGrowth({ size: heapSize, collect: fullGC });
   self.onmessage = ({ data: settings }: MessageEvent<ClickSettings>) => {
-    const starting = startClickThread(
-      settings,
-      message => self.postMessage(message),
-      systemEngines,
-      () => heap.bound(),
-    );
+    const starting = startClickThread(settings, message => self.postMessage(message));
     self.onmessage = async ({ data }: MessageEvent<RawBatch>) => {
       const thread = await starting;
       if (!answerCall(data, thread.functions, self)) thread.take(data);

@@ -31,7 +31,8 @@ export function openForReading(path: string): Database {
   const database = new Database(path, { readwrite: true, strict: true });
   database.run('PRAGMA busy_timeout = 2000');
   database.run('PRAGMA query_only = ON');
-  database.run('PRAGMA cache_size = -16384');
+  // Enough for the upper pages of the trees, the only ones that are read again and again: the system has the others.
+  database.run('PRAGMA cache_size = -2048');
   // Not mapped into memory. Where the file is larger than memory, a fault reads ahead by as much as the disk is
   // set to, megabytes for one link, and stops every request while it does; a plain read takes the page it needs.
   database.run('PRAGMA mmap_size = 0');

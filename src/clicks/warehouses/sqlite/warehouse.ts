@@ -31,6 +31,8 @@ export function openSqliteWarehouse(path: string): Warehouse {
   // The log is the durable copy: after a power cut the file may be a few commits back, and so are its positions,
   // from which the log is counted again. Waiting for the disk here would gain nothing.
   database.run('PRAGMA synchronous = NORMAL');
+  // Runs are written once and read through: few pages are needed twice.
+  database.run('PRAGMA cache_size = -4096');
   migrate(database, warehouseMigrations);
   return createSqliteWarehouse(database);
 }
