@@ -26,8 +26,10 @@ export interface Maker {
   readonly actor: Actor;
   /** The caller's address; undefined where there is none, as for the system's own work. */
   readonly address: string | undefined;
-  /** How many links the call makes. */
+  /** How many links the call makes or changes. */
   readonly items: number;
+  /** A change counts once towards the velocity of its account and address, however many links it is of. */
+  readonly isChange?: boolean;
 }
 
 export interface UrlJudgement {
@@ -143,18 +145,19 @@ function areAlike(some: readonly RiskReason[], others: readonly RiskReason[]): b
 }
 
 /** The links of a call count all at once: it is as fast at its first as at its last. */
-function aboutMaker({ actor, address, items }: Maker, options: JudgeOptions): Circumstances {
+function aboutMaker({ actor, address, items, isChange }: Maker, options: JudgeOptions): Circumstances {
   const { velocity, usualCountries, countryOf, addressGroup } = options;
   const accountId = actor.kind === 'account' ? actor.accountId : undefined;
   const country = address === undefined ? undefined : countryOf(address);
-  const byAccount = accountId === undefined ? 0 : velocity.note(`account ${accountId}`, items);
-  const byAddress = address === undefined ? 0 : velocity.note(`address ${addressGroup(address)}`, items);
+  const noted = isChange === true ? 1 : items;
+  const byAccount = accountId === undefined ? 0 : velocity.note(`account ${accountId}`, noted);
+  const byAddress = address === undefined ? 0 : velocity.note(`address ${addressGroup(address)}`, noted);
   return {
     createdLastHour: Math.max(byAccount, byAddress, items),
     usualCountry:
       accountId === undefined || country === undefined
         ? undefined
-        : usualCountries.note(accountId, country, items),
+        : usualCountries.note(accountId, country, noted),
     country,
   };
 }

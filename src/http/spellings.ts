@@ -95,7 +95,7 @@ export class RequestSpelling {
     return this.#hasSnake ? 'snake_case' : this.#pathStyle;
   }
 
-  /** Whether nothing has another name here than in our schema: then the next item may have the same spelling. */
+  /** Whether nothing has another name here than in our schema, so that all such items can share one spelling. */
   get isOurs(): boolean {
     return this.#sent === undefined && !this.#isLiteral;
   }

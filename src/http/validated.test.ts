@@ -7,6 +7,7 @@ const schema = z.strictObject({
   name: z.string(),
   list: z.record(z.string(), z.int()).optional(),
   kind: z.enum(['a', 'b']).optional(),
+  nested: z.strictObject({ kind: z.enum(['a', 'b']) }).optional(),
   count: z.int().min(1).optional(),
   tags: z.array(z.string()).min(1).max(2).optional(),
 });
@@ -36,6 +37,7 @@ test.each<[unknown, string]>([
   [[], 'The request must be an object.'],
   [{ name: 'x', list: { a: 1.5 } }, '“list.a” must be a whole number.'],
   [{ name: 'x', kind: 'c' }, '“kind” must be one of a, b.'],
+  [{ name: 'x', nested: {} }, '“nested.kind” is required.'],
   [{ name: 'x', count: 0 }, '“count” must be at least 1.'],
   [{ name: 'x', tags: [] }, '“tags” must not be empty.'],
   [{ name: 'x', tags: ['a', 'b', 'c'] }, '“tags” must have at most 2 items.'],

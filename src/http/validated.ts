@@ -69,10 +69,11 @@ const units: Readonly<Record<string, string>> = { array: ' items', string: ' cha
 
 /** What is wrong, as the end of a sentence about the field; undefined for the library's own message. */
 function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.input === undefined && (issue.code === 'invalid_type' || issue.code === 'invalid_value'))
+    return missing;
   switch (issue.code) {
     case 'invalid_type': {
       const name = typeNames[issue.expected];
-      if (issue.input === undefined) return missing;
       return name === undefined ? undefined : `must be ${name}`;
     }
     case 'invalid_value':

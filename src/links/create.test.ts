@@ -60,6 +60,16 @@ describe('a call for many links', () => {
     expect(codes).toEqual(inputs.map(({ customAlias }) => customAlias));
   });
 
+  test('gives a store that shares commits all at once, unless links have traces', async () => {
+    const { context, calls } = contextFailingFrom(9, busy, true);
+    await create(context);
+    expect(calls.splice(0)).toEqual([4_800]);
+    const others = inputs.map(input => ({ ...input, customAlias: `${input.customAlias}-held` }));
+    const judgeUrl = async () => ({ verdict: 'quarantine', score: 60, reasons: [] }) as const;
+    await createLinks({ ...context, judgeUrl }, fakeActor('acc_1'), others);
+    expect(calls).toEqual([2_000, 2_000, 800]);
+  });
+
   test('is rejected as a whole while nothing is created', async () => {
     const { context } = contextFailingFrom(1, busy);
     expect(await create(context).catch(error => error)).toBe(busy);

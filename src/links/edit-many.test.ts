@@ -110,7 +110,7 @@ describe('many links', () => {
     const change = { longUrl: 'https://new.example/' };
     const results = await updateLinks(contextWith(), owner, ['a', 'b', 'held'], change);
     expect(results.map(outcome)).toEqual(['active', 'active', 'quarantined']);
-    expect(judged).toMatchObject([{ url: 'https://new.example/', maker: { items: 3 } }]);
+    expect(judged).toMatchObject([{ url: 'https://new.example/', maker: { items: 3, isChange: true } }]);
     expect((await store.find('a'))?.longUrl).toBe('https://new.example/');
   });
 

@@ -5,7 +5,7 @@
 import { Problem, withOutcome } from '../base/errors.ts';
 import type { InsertItem, InsertOutcome, LinkStore } from './store.ts';
 
-/** Links per call to the store: a few milliseconds of work, wherever it passes them. */
+/** Links per call to the store: a few milliseconds of work, wherever it passes them, unless they have traces. */
 const itemsPerInsert = 2_000;
 
 /**
@@ -17,7 +17,9 @@ export function insertMany(
   items: readonly InsertItem[],
   isAnyDone: boolean,
 ): Promise<InsertOutcome[]> {
-  const perInsert = store.sharesCommits === true ? items.length : itemsPerInsert;
+  // A link with a trace writes up to thirty rows: a call of many would keep others from the store for seconds.
+  const isQuick = store.sharesCommits === true && items.every(({ trace }) => trace === undefined);
+  const perInsert = isQuick ? items.length : itemsPerInsert;
   if (items.length <= perInsert && !isAnyDone) return store.insert(items);
   return insertInSlices(store, items, perInsert, isAnyDone);
 }

@@ -130,7 +130,9 @@ describe('editing', () => {
     await updateLink(context, owner, code, { longUrl: 'https://quarantine.example' }, address);
     expect(judged).toEqual([]);
     await updateLink(context, owner, code, { longUrl: 'https://good.example/' }, address);
-    expect(judged).toEqual([{ url: 'https://good.example/', maker: { actor: owner, address, items: 1 } }]);
+    expect(judged).toEqual([
+      { url: 'https://good.example/', maker: { actor: owner, address, items: 1, isChange: true } },
+    ]);
   });
 
   test('can bring a hold or a stricter one, even to a disabled link, and lifts none', async () => {

@@ -52,7 +52,7 @@ function changerOf(
   /** Undefined when the destination does not change: one that a moderator has approved is not judged again. */
   const judgedFor = async (code: string) => {
     if (longUrl === undefined || (await readLink(context, actor, code)).longUrl === longUrl) return undefined;
-    judging ??= judgeDestination(context, { url: longUrl, maker: { actor, address, items } });
+    judging ??= judgeDestination(context, { url: longUrl, maker: { actor, address, items, isChange: true } });
     return judging;
   };
   return async code => {

@@ -251,6 +251,11 @@ export class Resolver {
     const flight: Flight = { promise: undefined, outdated: false };
     this.#flights.set(code, flight);
     flight.promise = this.#load(code, flight);
+    // Not before the read's promise has settled: until then a change still makes it outdated.
+    const land = (): void => {
+      if (this.#flights.get(code) === flight) this.#flights.delete(code);
+    };
+    flight.promise.then(land, land);
     return flight;
   }
 
@@ -260,12 +265,7 @@ export class Resolver {
     const cacheEpoch = this.#cacheEpoch;
     const startedMs = clock.monotonicMs();
     this.storeReads += 1;
-    let found: Link | undefined;
-    try {
-      found = await store.find(code);
-    } finally {
-      if (this.#flights.get(code) === flight) this.#flights.delete(code);
-    }
+    const found: Link | undefined = await store.find(code);
     const link = found && resolved(found, isFollowable(found.longUrl));
     // A leased code may be issued at any moment without an announcement, so its absence is not remembered.
     if (flight.outdated || (link === undefined && horizon.judge(code) === 'leased')) return link;

@@ -265,7 +265,7 @@ await describeInBrowser('exploring statistics', browser => {
         await route.fulfill({ response: answer, json: body });
       });
       await page.goto('/dashboard/links/autumn?country=DE');
-      await page.getByText('they are kept since Oct 1, 2026, 02:00').waitFor();
+      await page.getByText('kept since Oct 1, 2026, 02:00').waitFor();
       await page.unrouteAll();
     });
 

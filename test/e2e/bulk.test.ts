@@ -73,6 +73,18 @@ describe('bad items among good ones', () => {
   });
 });
 
+test('an error of an item names its field as that item spelled it, whatever the next items do', async () => {
+  const links = [
+    { longUrl: 'javascript:1' },
+    { url: 'https://example.com/' },
+    { url: 'javascript:1' },
+    { longUrl: 'javascript:1' },
+  ];
+  const { body } = await create(links);
+  const fields = body.results.map((result: { problem?: { field: string } }) => result.problem?.field);
+  expect(fields).toEqual(['longUrl', undefined, 'url', 'longUrl']);
+});
+
 test('items take every field and spelling that a create takes', async () => {
   await call('POST', '/api/v1/links', {
     body: { longUrl: 'https://example.com/3', customAlias: 'bulk-found' },

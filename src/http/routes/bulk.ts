@@ -73,11 +73,13 @@ export function bulkRoute({ links, baseUrl, addressOf, clicks }: LinkRoutesOptio
       const turns = new Turns(links.clock, itemsPerTurn);
       const inputs: (CreateInput | Problem)[] = [];
       const spellings: RequestSpelling[] = [];
+      const ours = spelling.item();
+      ours.canonical({}, createBody);
       let ofItem = spelling.item();
       for (const item of body.links) {
         if (!turns.hasRoom()) await turns.next();
-        spellings.push(ofItem);
         inputs.push(inputOf(item, ofItem));
+        spellings.push(ofItem.isOurs ? ours : ofItem);
         if (!ofItem.isOurs) ofItem = spelling.item();
       }
       const results = await createGood(inputs, good =>

@@ -73,7 +73,7 @@ export function tailsAt(timeMs: number, hstsMaxAgeS?: number): Tails {
 
 /**
  * The timeouts of clients, in ticks of a second. A wait that began between two ticks is up to one tick shorter than its
- * count, so a client may be cut off that much early, and a slow head or body is within ten seconds.
+ * count, so a client may be cut off that much early, and a slow head or body is cut off within ten seconds.
  */
 const headMaxTicks = 9;
 /** A client that has closed its sending side is unlikely to wait longer for an answer. */

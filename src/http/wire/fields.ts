@@ -129,15 +129,19 @@ export function parseFields(text: string, from: number, to: number): Fields {
 /** Names as clients have written them, in lower case: all write the same few. */
 const knownNames = new Map<string, string>();
 const knownNamesMax = 256;
+const knownNameMaxLength = 64;
 
 function nameOf(written: string): string {
   const known = knownNames.get(written);
   if (known !== undefined) return known;
   if (!nameShape.test(written)) throw malformed('A header name is not one.');
-  const name = written.toLowerCase();
+  if (written.length > knownNameMaxLength) return written.toLowerCase();
+  // A copy: a part of a text keeps all of it in memory, here a head with its cookies and keys.
+  const own = Buffer.from(written, 'latin1').toString('latin1');
+  const name = own.toLowerCase();
   // Made-up names push the others out only for as long as they are sent.
   if (knownNames.size === knownNamesMax) knownNames.clear();
-  knownNames.set(written, name);
+  knownNames.set(own, name);
   return name;
 }
 

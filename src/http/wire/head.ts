@@ -95,11 +95,13 @@ export class HeadReader {
    */
   pathEndIn(bytes: Buffer): number {
     const end = this.#repeatedEnd;
-    if (end === undefined && this.#fields !== noFields) return 0;
+    if ((end === undefined && this.#fields !== noFields) || bytes.length > headMaxBytes) return 0;
     for (let place = 0; place < pathStart; place += 1) if (bytes[place] !== getStart[place]) return 0;
     if (end === undefined) return this.#beginLikeOthers(bytes);
     const pathEnd = bytes.length - end.length;
-    return pathEnd > pathStart && bytes.compare(end, 0, end.length, pathEnd) === 0 ? pathEnd : 0;
+    if (pathEnd <= pathStart || bytes.compare(end, 0, end.length, pathEnd) !== 0) return 0;
+    this.#emptyLines = 0;
+    return pathEnd;
   }
 
   #beginLikeOthers(bytes: Buffer): number {
@@ -110,6 +112,7 @@ export class HeadReader {
       this.#lastText = text;
       this.#fields = fields.again();
       this.#repeatedEnd = end;
+      this.#emptyLines = 0;
       return pathEnd;
     }
     return 0;

@@ -99,6 +99,24 @@ test.each(['code-1_x', 'a?b=c', 'a%41', 'a#b', 'a/b', 'caf\xe9', '..'])(
   },
 );
 
+test('a request that repeats the last one is held to the limit of a head, and empty lines before it are forgotten', () => {
+  const { incoming: repeating } = incoming();
+  const textOf = (path: string) => `GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`;
+  const take = (text: string): WireRequest | undefined => {
+    repeating.repeatedPathEnd(bytesOf(text));
+    repeating.add(bytesOf(text));
+    const request = repeating.next();
+    if (request !== undefined) repeating.rest();
+    return request;
+  };
+  for (const path of ['/a', '/b']) expect(take(textOf(path))?.path).toBe(path);
+  for (let turn = 0; turn < 9; turn += 1) {
+    expect(take('\r\n')).toBeUndefined();
+    expect(take(textOf('/c'))?.path).toBe('/c');
+  }
+  expect(() => take(textOf(`/${'x'.repeat(20_000)}`))).toThrow('A request head may have at most');
+});
+
 describe('requests', () => {
   test('are the same ones, whatever pieces they come in', async () => {
     const cuts = fc.array(fc.nat(), { maxLength: 12 });

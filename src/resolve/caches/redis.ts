@@ -226,6 +226,8 @@ function decodeRecord(code: string, version: number, fields: unknown[]): Link | 
   const [longUrl, flags, createdAt, sinceCreated] = fields as [unknown, unknown, number, number];
   if (typeof longUrl !== 'string' || typeof flags !== 'number') return undefined;
   fields[3] = createdAt + sinceCreated;
+  // What a newer version has added behind them is not read.
+  fields.length = codePlace;
   fields[codePlace] = code;
   fields[versionPlace] = version;
   return linkFrom(fields);

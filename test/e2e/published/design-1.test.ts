@@ -61,5 +61,5 @@ test('an error names the field as it was sent', async () => {
     status: 400,
     body: { field: 'expires_at', errors: [{ field: 'expires_at' }] },
   });
-  expect(refused.body.detail).toStartWith('“expires_at”: ');
+  expect(refused.body.detail).toStartWith('“expires_at” must be an ISO 8601 date');
 });

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { Chunk, type ChunkRow, chunkColumns, chunkRowsMax } from './chunk.ts';
 import { GroupBuilder, type GroupedChunks, groupChunksMax, groupChunksMin } from './groups.ts';
 import { claimMs, type Job, newBuilder } from './merge.ts';
-import type { Run } from './runs.ts';
+import { groupedForm, type Run } from './runs.ts';
 import { keyOf } from './totals.ts';
 
 /** So many are deleted where a chunk could be read. */
@@ -36,7 +36,9 @@ export class GroupJob implements Job {
     for (let rows = 0; rows < rowsMax; ) {
       const next = this.#work.next();
       if (next.done === true) {
-        this.#database.query('UPDATE runs SET grouped = 1, claimed_until = 0 WHERE id = ?').run(this.#run.id);
+        this.#database
+          .query('UPDATE runs SET grouped = ?, claimed_until = 0 WHERE id = ?')
+          .run(groupedForm, this.#run.id);
         return 0;
       }
       rows += next.value;

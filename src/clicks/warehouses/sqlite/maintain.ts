@@ -7,7 +7,7 @@ import { grainMs, type MaintenancePlan } from '../../warehouse.ts';
 import { GroupJob } from './group-job.ts';
 import type { LegacyCounts } from './legacy.ts';
 import { type Job, MergeJob, type MergePlan, TotalsJob } from './merge.ts';
-import { type Run, runColumns, totalledLevel } from './runs.ts';
+import { groupedForm, type Run, runColumns, totalledLevel } from './runs.ts';
 import { totalsDay } from './totals.ts';
 
 /** So many runs of a level become one of the next. */
@@ -82,7 +82,9 @@ export class Maintenance {
       .all(now, this.#grouping?.builder ?? null);
     this.#job = this.#nextMerge(runs, now, singlesFrom);
     if (this.#job !== undefined || this.#grouping !== undefined) return;
-    const ungrouped = runs.find(run => run.grouped === 0 && run.singles === 1 && run.level >= groupedLevel);
+    const ungrouped = runs.find(
+      run => run.grouped !== groupedForm && run.singles === 1 && run.level >= groupedLevel,
+    );
     this.#grouping = ungrouped && new GroupJob(this.#database, ungrouped);
   }
 

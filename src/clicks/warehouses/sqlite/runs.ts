@@ -23,12 +23,17 @@ export interface Run {
   readonly singles: number;
   /** Whether its clicks are in the totals. */
   readonly totalled: number;
-  /** Whether its busy links have groups (groups.ts). */
+  /** Which form of groups its busy links have (groups.ts): 0 for none, 1 for that of earlier versions. */
   readonly grouped: number;
 }
 
 /** From this level on a merge adds the clicks of a run to the totals. */
 export const totalledLevel = 2;
+/**
+ * The form of groups of this version. Processes of an earlier one may share the folder: they leave such runs alone, and
+ * what they have grouped is grouped again.
+ */
+export const groupedForm = 2;
 export const runColumns = 'id, day, level, clicks, singles, totalled, grouped';
 
 export type RunState = 'building' | 'live' | 'dropped';

@@ -171,10 +171,5 @@ export const warehouseMigrations: MigrationSet = {
     UPDATE runs SET grouped = 0;
     ALTER TABLE groups ADD COLUMN parts INTEGER NOT NULL DEFAULT 0;
     `,
-    // Groups have another form, and their parts are counted below zero, so that processes of either version leave those of
-    // the other alone. Earlier ones are deleted when theirs are made again (group-job.ts).
-    `
-    UPDATE runs SET grouped = 0;
-    `,
   ],
 };
