@@ -27,9 +27,11 @@ export function environmentToBeginWith(environment: Environment): Environment | 
 export function beginWithCollectorSettings(environment: Environment): void {
   const complete = environmentToBeginWith(environment);
   if (complete === undefined || process.execve === undefined || process.platform === 'win32') return;
+  // What an operator preloads, or a debugger, may hold a socket or a file already.
+  if (process.execArgv.length > 0) return;
   const [, script = '', ...args] = process.argv;
   // An executable is its own script.
-  const start = Bun.isStandaloneExecutable ? [] : [...process.execArgv, script];
+  const start = Bun.isStandaloneExecutable ? [] : [script];
   try {
     process.execve(
       process.execPath,
