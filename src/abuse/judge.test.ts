@@ -145,6 +145,12 @@ describe('a client that makes links', () => {
     expect(reason).toMatchObject({ signal: 'velocity', detail: '51 links within an hour' });
   });
 
+  test('is counted once for a change, however many links it is of', async () => {
+    const judge = judgeWith();
+    expect(await signalsOf(judge, { items: 60, isChange: true })).toEqual(['velocity']);
+    expect(await signalsOf(judge, { items: 1 })).toEqual([]);
+  });
+
   test('is too fast with the first link of a call that makes more than fifty', async () => {
     expect(await signalsOf(judgeWith(), { items: 50 })).toEqual([]);
     expect(await signalsOf(judgeWith(), { items: 51 })).toEqual(['velocity']);

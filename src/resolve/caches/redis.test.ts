@@ -75,6 +75,23 @@ test('a record of another shape is a miss', () => {
   expect(decodeValue('x', '')).toBeUndefined();
 });
 
+test('fields that a newer version has added behind ours are not read', () => {
+  const record = JSON.stringify([
+    'https://example.com/',
+    0,
+    5,
+    0,
+    null,
+    null,
+    null,
+    [],
+    null,
+    0,
+    ...Array(20).fill(7),
+  ]);
+  expect(decodeValue('x', `1 2 3 ${record}`)?.link).toMatchObject({ code: 'x', version: 1, maxClicks: null });
+});
+
 test('a status that a newer version has added is one that redirects nobody', () => {
   expect(decodeValue('x', '1 2 3 ["https://example.com/",992,5,0]')?.link?.status).toBe('disabled');
 });
